@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * What io/ may use of esp/, besides gw_seal_batch and gw_open_batch of gwdp.h. Bytes in, bytes out: nothing here
+ * knows a file descriptor. One loop owns an SA, and only that loop calls into it.
+ */
+#ifndef GW_ESP_ESP_H
+#define GW_ESP_ESP_H
+
+#include <stdbool.h>
+
+#include "../gwdp.h"
+
+/* ---- SADB: inbound SAs by SPI. Written by its loop only, between batches. ---- */
+typedef struct gw_sadb gw_sadb;
+gw_sadb *gw_sadb_new(uint32_t max_sas);
+void gw_sadb_free(gw_sadb *db); /* frees (wipes) every SA that is left */
+int gw_sadb_add(gw_sadb *db, gw_sa *sa); /* -EEXIST, -ENOSPC; takes ownership */
+gw_sa *gw_sadb_remove(gw_sadb *db, uint32_t spi, int direction); /* gives ownership back; NULL when absent */
+gw_sa *gw_sadb_in(const gw_sadb *db, uint32_t spi);
+gw_sa *gw_sadb_out(const gw_sadb *db, uint32_t spi);
+/* Fills pkt->sa from the SPI in pkt->out for each; unknown or truncated ones get a status and sa NULL.
+ * Prefetches what gw_open_batch will touch. */
+void gw_sadb_lookup(const gw_sadb *db, gw_pkt *pkts, size_t n);
+
+/* ---- SPD: outbound policy, first match by longest destination prefix, then order of entry. ---- */
+typedef struct gw_spd gw_spd;
+gw_spd *gw_spd_new(void);
+void gw_spd_free(gw_spd *spd);
+int gw_spd_set(gw_spd *spd, const gw_selector *selector, gw_sa *sa); /* replaces an equal selector's SA */
+int gw_spd_del(gw_spd *spd, const gw_selector *selector);
+void gw_spd_forget(gw_spd *spd, const gw_sa *sa); /* before an SA is freed */
+/* One look-up serves a whole TUN read. NULL: *reason says GW_OUT_POL_BLOCK or GW_OUT_NO_STATES. */
+gw_sa *gw_spd_lookup(gw_spd *spd, const uint8_t *ip_packet, size_t len, int *reason);
+
+/* ---- what the outer path needs of an SA ---- */
+const gw_addr *gw_sa_peer(const gw_sa *sa);
+const gw_addr *gw_sa_local(const gw_sa *sa);
+uint32_t gw_sa_spi(const gw_sa *sa);
+uint32_t gw_sa_flags(const gw_sa *sa);
+/* Extra bytes that sealing adds at most: to lay packets out in a train. */
+size_t gw_sa_overhead_max(const gw_sa *sa);
+/* Where the SA's counters live: a slot of the loop's page, or private memory for SAs in memory. */
+void gw_sa_set_counters(gw_sa *sa, struct gw_counter_slot *slot);
+/* A drop that io/ saw and that belongs to this SA. */
+void gw_sa_drop(gw_sa *sa, int reason, uint64_t n);
+
+/* ---- pure helpers ---- */
+/* Outer TOS from inner for sealing (RFC 6040 normal mode), and the inner ECN fix-up when opening:
+ * gw_ecn_decap returns GW_OK or GW_IN_ECN_ILLEGAL and rewrites the inner header (checksum included). */
+uint8_t gw_ecn_encap(uint8_t inner_tos, uint32_t sa_flags);
+int gw_ecn_decap(uint8_t *inner, size_t len, uint8_t outer_tos);
+/* ICMP "fragmentation needed" / ICMPv6 "packet too big" answering `packet`, into out; returns its length or 0. */
+size_t gw_icmp_too_big(const uint8_t *packet, size_t len, uint32_t mtu, const gw_addr *from, uint8_t *out, size_t cap);
+
+#endif

@@ -1,0 +1,162 @@
+"""The one interface to a gateway's data path, whoever carries it.
+
+Three makers implement it: a Python worker over cffi (``local.py`` starts ``worker.py``), gwnode (``csrc/node``,
+over ssh) and the kernel's XFRM (``kernel.py``). Each runs as a process of its own inside its network namespace and
+speaks the line-JSON protocol of ``protocol.py`` on stdin and stdout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """What a node says of itself; nothing on the machine was changed to learn it."""
+
+    kind: str
+    """``worker``, ``gwnode`` or ``kernel``."""
+    protocol: int
+    """Version of the line-JSON protocol."""
+    version: str
+    machine: str
+    """``uname -m``."""
+    kernel: str
+    cpu_features: tuple[str, ...]
+    implementations: tuple[dict[str, object], ...]
+    """One dict an implementation: alg, driver, tag, isa, kind, priority, constant_time, runnable, checked."""
+    suites: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathConfig:
+    """A data path to open: one TUN and one outer socket."""
+
+    local: str
+    """Outer address of this gateway."""
+    port: int = 4500
+    """Outer UDP port; 0 = any free one (the one bound is in :class:`PathInfo`)."""
+    tun: str = "esp0"
+    mtu: int = 1400
+    """Inner MTU, bytes."""
+    addresses: tuple[str, ...] = ()
+    """Inner addresses with prefix length, set on the TUN."""
+    routes: tuple[str, ...] = ()
+    """Inner prefixes routed into the TUN."""
+    offload: tuple[str, ...] = ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
+    txqueuelen: int = 10000
+    """Packets."""
+    queues: int = 1
+    rcvbuf_bytes: int = 8 << 20
+    sndbuf_bytes: int = 8 << 20
+    udp_checksum: bool = True
+    max_sas: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class PathInfo:
+    """What was granted."""
+
+    tun: str
+    ifindex: int
+    port: int
+    offload: tuple[str, ...]
+    gso_max_segments: int
+    rcvbuf_bytes: int
+    sndbuf_bytes: int
+    queues: int
+
+
+@dataclass(frozen=True, slots=True)
+class SaConfig:
+    """One SA. Keys never appear in ``repr``."""
+
+    spi: int
+    direction: str
+    """``out`` or ``in``."""
+    suite: str
+    local: str
+    peer: str
+    """Outer addresses."""
+    peer_port: int
+    local_port: int
+    enc_key: bytes = field(repr=False)
+    auth_key: bytes = field(repr=False)
+    salt: bytes = field(repr=False)
+    implementation: str = "auto"
+    mode: str = "tunnel"
+    esn: bool = True
+    icv_bytes: int = 0
+    """0 = the suite's default."""
+    replay_window: int = 4096
+    """Packets."""
+    lab: bool = False
+    """Permits bench-only suites such as ``null``."""
+    selector_src: str = ""
+    selector_dst: str = ""
+    """Inner prefixes; empty = any."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaCounters:
+    """Counters of one SA, as the loop wrote them."""
+
+    spi: int
+    direction: str
+    packets: int
+    bytes: int
+    """Inner bytes."""
+    wire_bytes: int
+    """ESP bytes, SPI to ICV."""
+    drops: dict[str, int]
+    """By reason, zero ones left out."""
+    seq: int
+    state: str
+    implementation: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCounters:
+    """All counters of a node at one moment."""
+
+    sas: tuple[SaCounters, ...]
+    loop: dict[str, int]
+    """gw_loop_counters by name."""
+    drops: dict[str, int]
+    """Drops without an SA, by reason."""
+    stage_cycles: dict[str, int]
+    cpu_ns: int
+    """CPU time of the data-path threads (schedstat of the loop threads)."""
+    interfaces: dict[str, dict[str, int]]
+    """Per interface of the node's namespace: rx_packets, rx_bytes, rx_dropped, tx_packets, tx_bytes, tx_dropped."""
+
+
+class Node(Protocol):
+    """A gateway's data path. Errors are :class:`gateway.errors.GwbenchError` with one clear line."""
+
+    name: str
+
+    def hello(self) -> Hello: ...
+
+    def open_path(self, config: PathConfig) -> PathInfo: ...
+
+    def add_sa(self, config: SaConfig) -> str:
+        """Installs an SA; returns the implementation that will run (``driver + driver``)."""
+        ...
+
+    def delete_sa(self, spi: int, direction: str) -> None: ...
+
+    def set_policy(self, spi: int, src: str = "", dst: str = "") -> None:
+        """Inner packets src -> dst (prefixes, empty = any) leave under the outbound SA ``spi``."""
+        ...
+
+    def counters(self) -> NodeCounters: ...
+
+    def health(self) -> None:
+        """Raises when the data path has ended by itself."""
+        ...
+
+    def close(self) -> None:
+        """Takes down the path, SAs wiped, process ended. Safe twice, never raises."""
+        ...

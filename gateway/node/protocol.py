@@ -1,0 +1,31 @@
+"""The line-JSON protocol between the control plane and a node, version 1.
+
+One request a line on the node's stdin, one answer a line on its stdout, in order; stderr is for people::
+
+    {"id": 1, "op": "hello", "protocol": 1}
+    {"id": 1, "ok": true, "result": {...}}
+    {"id": 2, "ok": false, "error": {"code": "no-tun", "message": "one clear line", "hint": "what to do"}}
+
+Operations and their arguments are the fields of the dataclasses in ``base.py`` by the same names:
+``hello {}``, ``open_path {PathConfig}``, ``add_sa {SaConfig; keys in hex}``, ``delete_sa {spi, direction}``,
+``set_policy {spi, src, dst}``, ``counters {}``, ``health {}``, ``close {}``. Keys travel on this pipe only, never in
+an argument list. End of file on stdin is ``close``. An unknown operation or a wrong protocol version is answered
+with ``unknown-op`` or ``bad-protocol``, never with silence.
+"""
+
+from __future__ import annotations
+
+PROTOCOL_VERSION = 1
+MAX_LINE_BYTES = 4 << 20
+"""A longer line is refused as ``bad-request``."""
+
+OPERATIONS = (
+    "hello",
+    "open_path",
+    "add_sa",
+    "delete_sa",
+    "set_policy",
+    "counters",
+    "health",
+    "close",
+)
