@@ -165,7 +165,7 @@ typedef struct gw_selector {
 } gw_selector;
 
 #define GW_SA_ESN 1
-#define GW_SA_LAB 2          /* permits bench_only suites */
+#define GW_SA_LAB 2          /* permits bench_only suites, and the reserved SPIs 1..255 that published vectors use */
 #define GW_SA_ENCAP_UDP 4
 #define GW_SA_COPY_DF 8
 #define GW_SA_SET_DF 16
@@ -222,17 +222,18 @@ gw_sa *gw_sa_new(const gw_sa_params *params, uint64_t now_ns, gw_err *err);
 void gw_sa_free(gw_sa *sa); /* wipes */
 const char *gw_sa_implementation(const gw_sa *sa); /* "cbc-aes-aesni/gwbench + hmac-sha256-shani/gwbench" */
 
-typedef struct gw_sa_counters {
+typedef struct gw_sa_counters { /* what every batch writes stands first: one cache line in a counter slot */
 	uint32_t spi;
 	uint32_t direction;
 	uint64_t packets;      /* sealed, or opened and accepted */
 	uint64_t bytes;        /* inner bytes of these */
 	uint64_t wire_bytes;   /* ESP bytes SPI..ICV of these */
-	uint64_t drops[18];    /* by GW_* reason */
 	uint64_t seq;          /* last sent, or top of the window */
-	uint64_t created_ns, last_ns;
+	uint64_t last_ns;      /* now_ns of the last batch that counted */
 	uint32_t state;        /* GW_SA_STATE_* */
 	uint32_t pad0;
+	uint64_t created_ns;
+	uint64_t drops[18];    /* by GW_* reason */
 } gw_sa_counters;
 
 #define GW_SA_STATE_VALID 0
@@ -252,7 +253,7 @@ typedef struct gw_pkt {
 	uint32_t out_cap;
 	uint32_t out_len;
 	uint32_t inner_len;
-	uint8_t next_header; /* seal: 4, 6, 59 (dummy) or transport's; open: what was found */
+	uint8_t next_header; /* seal: tunnel 59 = dummy, else told from the packet; transport: its own; open: what was found */
 	uint8_t outer_tos;   /* open in: TOS of the outer header (ECN); seal out: TOS to send with */
 	uint8_t pad0[2];
 	int32_t status;      /* GW_* */
