@@ -1,0 +1,84 @@
+"""The gwbench dataplane for Python: a thin, typed face of ``csrc/gwdp.h``.
+
+Python decides, C moves packets. Calls release the GIL. ``init()`` comes first; everything else calls it on demand.
+Failures are :class:`DataplaneError` with the one line that the C code wrote.
+
+=============  =====================================================================================
+``impls``      CPU features, implementations, known answers, one-shot crypto operations
+``suites``     the suite table and overhead arithmetic
+``sa``         SAs in memory: seal and open batches of packets
+``packets``    checksum, segmentation, coalescing as pure functions
+``path``       the running dataplane: TUN, sockets, loops, counters
+``bench``      timed runs of one implementation or of ESP in memory
+=============  =====================================================================================
+"""
+
+from dataplane._native import DataplaneError, cpu_features, init, version
+from dataplane.bench import BenchSample, bench_esp, bench_impl
+from dataplane.impls import (
+    Impl,
+    Key,
+    Op,
+    OpResult,
+    find_impl,
+    implementations,
+    inject_fault,
+    run,
+    selftest,
+)
+from dataplane.packets import checksum, coalesce, segment
+from dataplane.path import OFFLOADS, Dataplane, DataplaneConfig, DataplaneInfo, LoopCounters
+from dataplane.sa import (
+    DROP_REASONS,
+    Opened,
+    Sa,
+    SaCounters,
+    SaParams,
+    Sealed,
+    Selector,
+    open_batch,
+    seal_batch,
+)
+from dataplane.suites import Suite, find_suite, inner_mtu, resolve, suites, wire_len
+
+__all__ = [
+    "DROP_REASONS",
+    "OFFLOADS",
+    "BenchSample",
+    "Dataplane",
+    "DataplaneConfig",
+    "DataplaneError",
+    "DataplaneInfo",
+    "Impl",
+    "Key",
+    "LoopCounters",
+    "Op",
+    "OpResult",
+    "Opened",
+    "Sa",
+    "SaCounters",
+    "SaParams",
+    "Sealed",
+    "Selector",
+    "Suite",
+    "bench_esp",
+    "bench_impl",
+    "checksum",
+    "coalesce",
+    "cpu_features",
+    "find_impl",
+    "find_suite",
+    "implementations",
+    "init",
+    "inject_fault",
+    "inner_mtu",
+    "open_batch",
+    "resolve",
+    "run",
+    "seal_batch",
+    "segment",
+    "selftest",
+    "suites",
+    "version",
+    "wire_len",
+]

@@ -1,0 +1,51 @@
+"""Timed runs in C; nothing is allocated while the clock runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dataplane._native import DataplaneError, check, ffi, init, lib, new_err
+from dataplane.suites import find_suite
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSample:
+    """One timed part."""
+
+    ns: float
+    """Wall time."""
+    cycles: float
+    """0 when no cycle counter is readable."""
+    bytes: int
+    ops: int
+
+
+def _sample(sample: object) -> BenchSample:
+    s = ffi.cast("gw_bench_sample *", sample)
+    return BenchSample(ns=float(s.ns), cycles=float(s.cycles), bytes=int(s.bytes), ops=int(s.ops))
+
+
+def bench_impl(driver: str, *, opening: bool, key_len: int, bytes_: int, batch: int, min_ns: int) -> BenchSample:
+    """Runs one implementation on ``batch`` operations of ``bytes_`` each for at least ``min_ns``."""
+    init()
+    pointer = lib.gw_impl_find(driver.encode())
+    if pointer == ffi.NULL:
+        raise DataplaneError(f"no implementation is called '{driver}'")
+    err, out = new_err(), ffi.new("gw_bench_sample *")
+    result = lib.gw_bench_impl(pointer, 0 if opening else 1, key_len, bytes_, batch, min_ns, out, err)
+    check(int(result), err, f"cannot bench {driver}")
+    return _sample(out)
+
+
+def bench_esp(
+    suite: str, implementation: str, *, opening: bool, inner_len: int, batch: int, sas: int, min_ns: int
+) -> BenchSample:
+    """Seals or opens packets of ``inner_len`` bytes in memory, in batches over ``sas`` SAs, for at least ``min_ns``."""
+    init()
+    err, out = new_err(), ffi.new("gw_bench_sample *")
+    index = find_suite(suite).index
+    result = lib.gw_bench_esp(
+        index, implementation.encode(), 0 if opening else 1, inner_len, batch, sas, min_ns, out, err
+    )
+    check(int(result), err, f"cannot bench {suite}")
+    return _sample(out)
