@@ -1,0 +1,1 @@
+"""The laboratory: client, gateways and server in network namespaces of this machine."""
