@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Clocks: time is read here and passed in everywhere else.
+ * Clocks: time is read here and passed in everywhere else. gw_cycles (gwdp.h) is in clock.c.
  */
 #ifndef GW_CORE_CLOCK_H
 #define GW_CORE_CLOCK_H
