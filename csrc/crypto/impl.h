@@ -28,8 +28,8 @@ struct gw_impl {
 	/* Expands into key_ctx_bytes at ctx (64-byte aligned). -EINVAL: key length. NULL for a plain hash.
 	 * authenc: key is the cipher's, the MAC's context is expanded by mac_setkey. */
 	int (*setkey)(void *ctx, const uint8_t *key, size_t len);
-	size_t mac_ctx_bytes;                                          /* authenc only */
-	int (*mac_setkey)(void *ctx, const uint8_t *key, size_t len);  /* authenc only */
+	size_t mac_ctx_bytes;                                         /* authenc only */
+	int (*mac_setkey)(void *ctx, const uint8_t *key, size_t len); /* authenc only */
 	/* n ops, any n >= 0, keys may differ from op to op, statuses written by aead and authenc. */
 	void (*encrypt)(gw_op *ops, size_t n); /* also seal, hash, mac */
 	void (*decrypt)(gw_op *ops, size_t n); /* also open; NULL for hash and mac */
@@ -52,7 +52,7 @@ typedef struct gw_transform_key gw_transform_key; /* both contexts, 64-byte alig
 int gw_transform_resolve(const char *enc_alg, const char *auth_alg, const char *wish, gw_transform *out, gw_err *err);
 void gw_transform_name(const gw_transform *t, char *text, size_t len);
 gw_transform_key *gw_transform_key_new(const gw_transform *t, const uint8_t *enc_key, size_t enc_len,
-                                       const uint8_t *auth_key, size_t auth_len, gw_err *err);
+									   const uint8_t *auth_key, size_t auth_len, gw_err *err);
 void gw_transform_key_free(gw_transform_key *k);
 /* The pointers an op carries. */
 const void *gw_transform_cipher_key(const gw_transform_key *k);

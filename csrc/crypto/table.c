@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * Every implementation that is compiled in: one X line each, in the block of its architecture. The generic row of
+ * an algorithm comes first: the others are compared with it at start.
+ */
+#include "impl.h"
+
+#define GENERIC                                                                                                        \
+	X(ecb_aes_generic)                                                                                                 \
+	X(cbc_aes_generic)                                                                                                 \
+	X(ctr_aes_generic)                                                                                                 \
+	X(xts_aes_generic)                                                                                                 \
+	X(gcm_aes_generic)                                                                                                 \
+	X(sha256_generic)                                                                                                  \
+	X(hmac_sha256_generic)
+
+#if defined(__x86_64__)
+#define X86
+#else
+#define X86
+#endif
+
+/* AArch32 with NEON; see arm/. */
+#if defined(__arm__)
+#define ARM
+#else
+#define ARM
+#endif
+
+#if defined(__aarch64__)
+#define AARCH64
+#else
+#define AARCH64
+#endif
+
+/* e500 with SPE, 32-bit big-endian; see ppc/. */
+#if defined(__powerpc__) && !defined(__powerpc64__)
+#define PPC
+#else
+#define PPC
+#endif
+
+#define ALL GENERIC X86 ARM AARCH64 PPC
+
+#define X(name) extern const gw_impl gw_impl_##name;
+ALL
+#undef X
+
+#define X(name) &gw_impl_##name,
+	const gw_impl *const gw_impl_table[] = {ALL};
+const size_t gw_impl_table_len = sizeof gw_impl_table / sizeof gw_impl_table[0];
