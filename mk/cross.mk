@@ -1,0 +1,64 @@
+# Static gwnode binaries for other processors, and what is tested and counted with them under qemu-user.
+#
+#   make cross                    all targets into build/cross/<target>/gwnode
+#   make cross-<target>           one of them (make -j2 helps: zig builds musl once per target, 60 s each)
+#   make icount [TARGET=a,b]      instructions per byte, into build/icount.json
+#   make icount-baseline          the counts that `make test-emulated` compares with
+#   make test-emulated            vectors, differential tests and counts on every target (Debian: qemu-user, gcc)
+#
+# One -mcpu and one -O a target: zig rebuilds musl for every combination. Each -mcpu is the least that the target's
+# boards have; faster code is compiled by function attributes (NEON, Crypto Extensions) and chosen at run time.
+
+CROSS_TARGETS := x86_64 armv7 aarch64 e500v2 ppc mips mipsel
+
+ZIG_FLAGS_x86_64  := -target x86_64-linux-musl
+# cortex_a8 and not a7: the same binary must run where there is no integer division and no VFPv4.
+ZIG_FLAGS_armv7   := -target arm-linux-musleabihf -mcpu=cortex_a8-neon
+ZIG_FLAGS_aarch64 := -target aarch64-linux-musl -mcpu=cortex_a53-aes-sha2
+# soft float: e500 has no classic FPU. SPE is assembly only.
+ZIG_FLAGS_e500v2  := -target powerpc-linux-musleabi -mcpu=e500
+ZIG_FLAGS_ppc     := -target powerpc-linux-musleabi -mcpu=generic
+ZIG_FLAGS_mips    := -target mips-linux-musleabi -mcpu=mips32r2+soft_float
+ZIG_FLAGS_mipsel  := -target mipsel-linux-musleabi -mcpu=mips32r2+soft_float
+
+# pyproject.toml pins ziglang; another Python that has it may be named on the command line.
+CROSS_PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
+CROSS_CC      = $(CROSS_PYTHON) -m ziglang cc
+# The counts are pinned to this compiler, this -O and no auto-vectorisation.
+CROSS_CFLAGS := -std=gnu11 -O2 -fno-tree-vectorize -Wall -Wextra -Werror -ffunction-sections -fdata-sections
+CROSS_LDFLAGS := -static -s -Wl,--gc-sections
+
+CROSS_SRC := $(wildcard $(addsuffix /*.c,$(addprefix csrc/,core crypto crypto/generic node)))
+# Code of one ISA goes to its own targets only (elsewhere it would compile to nothing).
+CROSS_SRC_x86_64  := $(wildcard csrc/crypto/x86/*.[cS])
+CROSS_SRC_armv7   := $(wildcard csrc/crypto/arm/*.[cS])
+CROSS_SRC_aarch64 := $(wildcard csrc/crypto/aarch64/*.[cS])
+CROSS_SRC_e500v2  := $(wildcard csrc/crypto/ppc/*.[cS])
+CROSS_SRC_ppc     := $(wildcard csrc/crypto/ppc/*.[cS])
+
+.PHONY: cross icount icount-baseline test-emulated
+cross: $(CROSS_TARGETS:%=cross-%)
+
+define CROSS_template
+.PHONY: cross-$(1)
+cross-$(1): build/cross/$(1)/gwnode
+CROSS_OBJ_$(1) := $$(patsubst csrc/%,build/cross/$(1)/%.o,$$(CROSS_SRC) $$(CROSS_SRC_$(1)))
+build/cross/$(1)/gwnode: $$(CROSS_OBJ_$(1))
+	$$(CROSS_CC) $$(ZIG_FLAGS_$(1)) $$(CROSS_CFLAGS) $$(CROSS_LDFLAGS) -o $$@ $$^
+build/cross/$(1)/%.o: csrc/% mk/cross.mk
+	@mkdir -p $$(@D)
+	$$(CROSS_CC) $$(ZIG_FLAGS_$(1)) $$(CROSS_CFLAGS) -MMD -MP -c -o $$@ $$<
+-include $$(CROSS_OBJ_$(1):.o=.d)
+endef
+$(foreach t,$(CROSS_TARGETS),$(eval $(call CROSS_template,$(t))))
+
+ICOUNT_TARGETS = $(or $(subst $(comma), ,$(TARGET)),armv7 aarch64-neon aarch64-ce e500v2 mips mipsel)
+comma := ,
+icount: $(patsubst %,cross-%,$(sort $(ICOUNT_TARGETS:aarch64-%=aarch64)))
+	$(CROSS_PYTHON) tests/emulated/icount_report.py --out build/icount.json $(ICOUNT_TARGETS)
+
+icount-baseline: icount
+	$(CROSS_PYTHON) tests/emulated/icount_baseline.py build/icount.json
+
+test-emulated: cross
+	$(CROSS_PYTHON) -m pytest -q tests/emulated
