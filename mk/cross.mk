@@ -28,7 +28,8 @@ CROSS_CC      = $(CROSS_PYTHON) -m ziglang cc
 CROSS_CFLAGS := -std=gnu11 -O2 -fno-tree-vectorize -Wall -Wextra -Werror -ffunction-sections -fdata-sections
 CROSS_LDFLAGS := -static -s -Wl,--gc-sections
 
-CROSS_SRC := $(wildcard $(addsuffix /*.c,$(addprefix csrc/,core crypto crypto/generic node)))
+CROSS_SRC := $(wildcard $(addsuffix /*.c,$(addprefix csrc/,core crypto crypto/generic node))) \
+	csrc/esp/suite.c csrc/esp/overhead.c
 # Code of one ISA goes to its own targets only (elsewhere it would compile to nothing).
 CROSS_SRC_x86_64  := $(wildcard csrc/crypto/x86/*.[cS])
 CROSS_SRC_armv7   := $(wildcard csrc/crypto/arm/*.[cS])
