@@ -81,9 +81,9 @@ class SaConfig:
     """Outer addresses."""
     peer_port: int
     local_port: int
-    enc_key: bytes = field(repr=False)
-    auth_key: bytes = field(repr=False)
-    salt: bytes = field(repr=False)
+    enc_key: bytes | bytearray = field(repr=False)
+    auth_key: bytes | bytearray = field(repr=False)
+    salt: bytes | bytearray = field(repr=False)
     implementation: str = "auto"
     mode: str = "tunnel"
     esn: bool = True

@@ -11,6 +11,19 @@ Operations and their arguments are the fields of the dataclasses in ``base.py`` 
 ``set_policy {spi, src, dst}``, ``counters {}``, ``health {}``, ``close {}``. Keys travel on this pipe only, never in
 an argument list. End of file on stdin is ``close``. An unknown operation or a wrong protocol version is answered
 with ``unknown-op`` or ``bad-protocol``, never with silence.
+
+Arguments stand flat beside ``op``. Results are the fields of ``Hello``, ``PathInfo`` and ``NodeCounters``; ``add_sa``
+answers ``{"implementation": "driver + driver"}``, the others ``{}``. Fields that a reader does not know are ignored.
+``hello`` carries the client's protocol version. Error codes that mean something to a program:
+
+==============  ====================================================================================
+bad-request     not JSON, no object, a missing or ill-typed argument, a line too long
+bad-protocol    another protocol version
+unknown-op
+no-path         an operation that needs ``open_path`` first
+path-ended      the data path ended by itself (TUN deleted, namespace gone): the measurement failed
+kernel-lacks    this kernel lacks a module or feature; the message names it
+==============  ====================================================================================
 """
 
 from __future__ import annotations
@@ -18,6 +31,9 @@ from __future__ import annotations
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 4 << 20
 """A longer line is refused as ``bad-request``."""
+
+KEY_FIELDS = ("enc_key", "auth_key", "salt")
+"""Fields in hex that both sides keep out of immutable strings, wipe, and never log."""
 
 OPERATIONS = (
     "hello",

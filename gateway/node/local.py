@@ -1,0 +1,65 @@
+"""Starts a node's process on this machine, inside a network namespace that the laboratory made."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO
+
+from gateway.errors import UnusableError
+from gateway.node.client import NodeClient
+
+Launcher = Callable[[Sequence[str], IO[bytes]], "subprocess.Popen[bytes]"]
+"""Starts an argument list with pipes at stdin and stdout and the given stderr, in a place of its own choosing."""
+
+MODULES = {"worker": "gateway.node.worker", "kernel": "gateway.node.kernel"}
+
+
+def node_command(kind: str = "worker", netns_fd: int | None = None) -> list[str]:
+    """The argument list of a node process. It enters the namespace of ``netns_fd`` by itself, before anything else."""
+    if kind not in MODULES:
+        raise UnusableError(f"no data path is called '{kind}'; there are: {', '.join(MODULES)}")
+    command = [sys.executable, "-P", "-m", MODULES[kind], "--parent", str(os.getpid())]
+    return command if netns_fd is None else [*command, "--netns-fd", str(netns_fd)]
+
+
+def node_environment() -> dict[str, str]:
+    """This process's environment, with this very package importable."""
+    here = str(Path(__file__).resolve().parents[2])
+    path = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": f"{here}:{path}" if path else here, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def start_node(
+    name: str, kind: str = "worker", *, netns_fd: int | None = None, launcher: Launcher | None = None
+) -> NodeClient:
+    """Starts a node and returns its client; nothing has been asked of it yet.
+
+    ``name``: for messages ("gateway-a"). ``kind``: ``worker`` (our dataplane) or ``kernel`` (XFRM).
+    ``netns_fd``: network namespace to run in (the caller keeps it open); ``launcher``: starts the process elsewhere
+    (and then sees to its namespace itself). The child has a session of its own, so that Ctrl-C reaches the control
+    plane alone, which then closes nodes in order; it ends by itself when its stdin closes or its parent dies.
+    """
+    stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the client, which closes it
+    try:
+        if launcher is not None:
+            process = launcher(node_command(kind), stderr)
+        else:
+            process = subprocess.Popen(
+                node_command(kind, netns_fd),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=node_environment(),
+                start_new_session=True,
+                close_fds=True,
+                pass_fds=() if netns_fd is None else (netns_fd,),
+            )
+    except OSError as error:
+        stderr.close()
+        raise UnusableError(f"cannot start {name}: {error.strerror}") from None
+    return NodeClient(name, process, stderr)

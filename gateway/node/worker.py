@@ -1,0 +1,224 @@
+"""A node on our own dataplane: ``python -m gateway.node.worker`` inside the gateway's namespace."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+
+import gateway
+from dataplane import (
+    Dataplane,
+    DataplaneConfig,
+    DataplaneError,
+    SaParams,
+    Selector,
+    cpu_features,
+    implementations,
+    resolve,
+    suites,
+)
+from gateway.errors import GwbenchError, MeasurementError, UnusableError
+from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
+from gateway.node.process import interface_counters, threads_cpu_ns
+from gateway.node.protocol import PROTOCOL_VERSION
+from gateway.node.server import run_node
+
+
+class DataplaneBackend:
+    """One data path and its SAs."""
+
+    def __init__(self) -> None:
+        self._path: Dataplane | None = None
+        self._loops = 0
+        self._implementations: dict[tuple[int, str], str] = {}
+
+    def hello(self) -> Hello:
+        """Nothing is changed by asking."""
+        system = os.uname()
+        return Hello(
+            kind="worker",
+            protocol=PROTOCOL_VERSION,
+            version=gateway.__version__,
+            machine=system.machine,
+            kernel=system.release,
+            cpu_features=cpu_features(),
+            implementations=tuple(dataclasses.asdict(impl) for impl in implementations()),
+            suites=tuple(suite.name for suite in suites()),
+        )
+
+    def open_path(self, config: PathConfig) -> PathInfo:
+        """TUN, addresses, routes and sockets; the loops run when it returns."""
+        if self._path is not None:
+            raise UnusableError("a path is open already", "close it first")
+        try:
+            path = Dataplane(
+                DataplaneConfig(
+                    local=config.local,
+                    port=config.port,
+                    tun=config.tun,
+                    mtu=config.mtu,
+                    txqueuelen=config.txqueuelen,
+                    queues=config.queues,
+                    rcvbuf_bytes=config.rcvbuf_bytes,
+                    sndbuf_bytes=config.sndbuf_bytes,
+                    offload=config.offload,
+                    max_sas=config.max_sas,
+                    udp_checksum=config.udp_checksum,
+                )
+            )
+        except DataplaneError as error:
+            raise _unusable(error) from None
+        try:
+            info = path.describe()
+            # Here, not above: the import costs a fifth of a second, and hello should not.
+            from gateway.node.tun import configure_tun
+
+            configure_tun(info.ifindex, info.tun, config)
+            path.start()
+        except DataplaneError as error:
+            path.close()
+            raise _unusable(error) from None
+        except BaseException:
+            path.close()
+            raise
+        self._path, self._loops = path, info.queues
+        return PathInfo(
+            tun=info.tun,
+            ifindex=info.ifindex,
+            port=info.port,
+            offload=info.offload,
+            gso_max_segments=info.gso_max_segments,
+            rcvbuf_bytes=info.rcvbuf_bytes,
+            sndbuf_bytes=info.sndbuf_bytes,
+            queues=info.queues,
+        )
+
+    def add_sa(self, config: SaConfig) -> str:
+        """The SA is in the loop when it returns."""
+        path = self._open()
+        try:
+            implementation = resolve(config.suite, config.implementation)
+            path.sa_add(
+                SaParams(
+                    spi=config.spi,
+                    suite=config.suite,
+                    direction=config.direction,
+                    enc_key=config.enc_key,
+                    auth_key=config.auth_key,
+                    salt=config.salt,
+                    implementation=config.implementation,
+                    mode=config.mode,
+                    esn=config.esn,
+                    lab=config.lab,
+                    icv_bytes=config.icv_bytes,
+                    replay_window=config.replay_window,
+                    selector=Selector(src=config.selector_src, dst=config.selector_dst),
+                    local=config.local,
+                    local_port=config.local_port,
+                    peer=config.peer,
+                    peer_port=config.peer_port,
+                )
+            )
+        except (DataplaneError, ValueError, KeyError) as error:
+            raise self._failed(error) from None
+        self._implementations[config.spi, config.direction] = implementation
+        return implementation
+
+    def delete_sa(self, spi: int, direction: str) -> None:
+        """The SA is wiped when it returns."""
+        path = self._open()
+        try:
+            path.sa_del(spi, direction)
+        except (DataplaneError, KeyError) as error:
+            raise self._failed(error) from None
+        self._implementations.pop((spi, direction), None)
+
+    def set_policy(self, spi: int, src: str, dst: str) -> None:
+        """An equal selector is replaced (make before break)."""
+        path = self._open()
+        try:
+            path.policy_set(Selector(src=src, dst=dst), spi)
+        except (DataplaneError, ValueError) as error:
+            raise self._failed(error) from None
+
+    def counters(self) -> NodeCounters:
+        """Sums over the loops; ``loop["alive"]`` is 0 when one ended by itself."""
+        path = self._open()
+        loop: dict[str, int] = {}
+        drops: dict[str, int] = {}
+        stages: dict[str, int] = {}
+        for index in range(self._loops):
+            one = path.loop_counters(index)
+            for total, part in ((loop, one.values), (drops, one.drops), (stages, one.stage_cycles)):
+                for name, value in part.items():
+                    total[name] = total.get(name, 0) + value
+            for name, histogram in (("seal", one.seal_batch_hist), ("open", one.open_batch_hist)):
+                for bucket, value in enumerate(histogram):
+                    key = f"{name}_batch_hist_{bucket}"
+                    loop[key] = loop.get(key, 0) + value
+        try:
+            path.health()
+            loop["alive"] = 1
+        except DataplaneError:
+            loop["alive"] = 0
+        cpu_ns = threads_cpu_ns()
+        return NodeCounters(
+            sas=tuple(
+                SaCounters(
+                    spi=sa.spi,
+                    direction=sa.direction,
+                    packets=sa.packets,
+                    bytes=sa.bytes,
+                    wire_bytes=sa.wire_bytes,
+                    drops=sa.drops,
+                    seq=sa.seq,
+                    state=sa.state,
+                    implementation=self._implementations.get((sa.spi, sa.direction), ""),
+                )
+                for sa in path.sa_counters()
+            ),
+            loop=loop,
+            drops=drops,
+            stage_cycles=stages,
+            cpu_ns=loop["cpu_ns"] if cpu_ns < 0 else cpu_ns,
+            interfaces=interface_counters(),
+        )
+
+    def health(self) -> None:
+        """MeasurementError with the loop's own last line."""
+        try:
+            self._open().health()
+        except DataplaneError as error:
+            raise MeasurementError(error.message, code="path-ended") from None
+
+    def close(self) -> None:
+        """Loops joined, SAs wiped, TUN gone; safe twice."""
+        if self._path is not None:
+            self._path.close()
+            self._path = None
+
+    def _open(self) -> Dataplane:
+        if self._path is None:
+            raise UnusableError("no path is open", "open_path comes first", "no-path")
+        return self._path
+
+    def _failed(self, error: Exception) -> GwbenchError:
+        """A refused command, unless the loop that should have answered it is gone."""
+        self.health()
+        return _unusable(error)
+
+
+def _unusable(error: Exception) -> UnusableError:
+    if isinstance(error, KeyError):
+        return UnusableError(f"unknown value {error}", code="bad-request")
+    return UnusableError(str(error))
+
+
+def main() -> int:
+    """Entry point of the process."""
+    return run_node(DataplaneBackend, "A gwbench data path that speaks line JSON on stdin and stdout.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
