@@ -1,0 +1,285 @@
+"""The correctness gate: nothing is measured that does not carry every packet unchanged.
+
+Through the tunnel as it stands, before any speed:
+
+* UDP over IPv4 and IPv6, every payload length that makes inner packets from the smallest to MTU + 100 bytes, both
+  ways, DF on and off. What fits arrives with its content; what does not fit arrives in fragments where fragments are
+  allowed, and is refused with "too big" to its sender where they are not.
+* TCP over IPv4 and IPv6, both ways: some hundred super-packets' worth of random bytes, compared - segmentation,
+  coalescing and checksums at work, which UDP does not show.
+
+One pair of sockets a family lives through it all; sockets stay in the namespace in which they were made, so a single
+thread of this process is both ends. Some 12,000 packets, about a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import socket
+import time
+from dataclasses import dataclass, field
+
+from gateway.errors import MeasurementError
+from gateway.lab.topology import CLIENT_V4, CLIENT_V6, SERVER_V4, SERVER_V6, Laboratory
+
+BEYOND_MTU_BYTES = 100
+_PORT = 9077
+_CHUNK = 24
+"""Packets under way at once: far below any queue on the path."""
+_PATIENCE_S = 2.0
+_TCP_BYTES = 3 << 20
+_HEADER_BYTES = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
+
+# linux/in.h, linux/in6.h
+_IP_MTU_DISCOVER, _IP_RECVERR = 10, 11
+_IPV6_MTU_DISCOVER, _IPV6_RECVERR, _IPV6_DONTFRAG = 23, 25, 62
+_PMTUDISC_DONT, _PMTUDISC_PROBE = 0, 3
+
+
+class GateError(MeasurementError):
+    """The tunnel changed, lost or let through a packet that it must not."""
+
+
+@dataclass(slots=True)
+class GateReport:
+    """What was proven."""
+
+    packets: int = 0
+    """UDP packets that arrived with their content."""
+    refused: int = 0
+    """UDP packets with DF beyond the MTU that were held back, as they must be."""
+    tcp_bytes: int = 0
+    seconds: float = 0.0
+    families: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    family: socket.AddressFamily
+    client: socket.socket
+    server: socket.socket
+
+
+def run(lab: Laboratory, inner_mtu: int) -> GateReport:
+    """Raises GateError at the first packet that is wrong. inner_mtu: of the TUNs, bytes."""
+    report = GateReport()
+    begun = time.monotonic()
+    # One source of content: a packet of n bytes is any slice of it, so a shifted or mixed payload cannot match.
+    content = os.urandom(inner_mtu + BEYOND_MTU_BYTES + 4096)
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.ExitStack() as stack:
+            ends = _udp_pair(lab, family, stack)
+            for df in (False, True):
+                _set_df(ends, df)
+                for sender, receiver, way in (
+                    (ends.client, ends.server, "client to server"),
+                    (ends.server, ends.client, "server to client"),
+                ):
+                    _sweep(sender, receiver, family, df, way, inner_mtu, content, report)
+        _tcp(lab, family, report)
+        report.families.append("IPv4" if family == socket.AF_INET else "IPv6")
+    report.seconds = time.monotonic() - begun
+    return report
+
+
+def _udp_pair(lab: Laboratory, family: socket.AddressFamily, stack: contextlib.ExitStack) -> _Ends:
+    addresses = (CLIENT_V4, SERVER_V4) if family == socket.AF_INET else (CLIENT_V6, SERVER_V6)
+    ends = []
+    for namespace, address in zip((lab.client, lab.server), addresses, strict=True):
+        with namespace.entered():
+            end = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
+        end.setblocking(False)
+        end.bind((address, _PORT))
+        ends.append(end)
+    ends[0].connect((addresses[1], _PORT))
+    ends[1].connect((addresses[0], _PORT))
+    return _Ends(family, ends[0], ends[1])
+
+
+def _set_df(ends: _Ends, df: bool) -> None:
+    """On: DF whatever the path MTU is thought to be (PROBE), and errors told. Off: fragments allowed."""
+    mode = _PMTUDISC_PROBE if df else _PMTUDISC_DONT
+    for end in (ends.client, ends.server):
+        if ends.family == socket.AF_INET:
+            end.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, mode)
+            end.setsockopt(socket.IPPROTO_IP, _IP_RECVERR, int(df))
+        else:
+            end.setsockopt(socket.IPPROTO_IPV6, _IPV6_MTU_DISCOVER, mode)
+            end.setsockopt(socket.IPPROTO_IPV6, _IPV6_DONTFRAG, int(df))
+            end.setsockopt(socket.IPPROTO_IPV6, _IPV6_RECVERR, int(df))
+
+
+def _sweep(
+    sender: socket.socket,
+    receiver: socket.socket,
+    family: socket.AddressFamily,
+    df: bool,
+    way: str,
+    inner_mtu: int,
+    content: bytes,
+    report: GateReport,
+) -> None:
+    header = _HEADER_BYTES[family]
+    largest = inner_mtu - header
+    what = f"{'IPv4' if family == socket.AF_INET else 'IPv6'}, DF {'on' if df else 'off'}, {way}"
+    fitting = largest + 1 if df else largest + BEYOND_MTU_BYTES + 1
+    if not df and family == socket.AF_INET6:
+        _learn_path_mtu(sender, receiver, content[: largest + BEYOND_MTU_BYTES])
+    for begin in range(0, fitting, _CHUNK):
+        lengths = range(begin, min(begin + _CHUNK, fitting))
+        for length in lengths:
+            _send(sender, _payload(content, length), what)
+        _receive_all(receiver, lengths, content, what, header)
+        report.packets += len(lengths)
+    if df:
+        report.refused += _refused(sender, receiver, range(fitting, largest + BEYOND_MTU_BYTES + 1), content, what)
+
+
+def _payload(content: bytes, length: int) -> bytes:
+    offset = length * 7 % 4096
+    return content[offset : offset + length]
+
+
+def _send(sender: socket.socket, payload: bytes, what: str) -> None:
+    try:
+        sender.send(payload)
+    except OSError as error:
+        raise GateError(f"gate: {what}: {len(payload)} bytes cannot be sent: {error.strerror}", code="gate") from error
+
+
+def _receive_all(
+    receiver: socket.socket, lengths: range, content: bytes, what: str, header: int
+) -> None:
+    missing = set(lengths)
+    deadline = time.monotonic() + _PATIENCE_S
+    while missing:
+        try:
+            packet = receiver.recv(65536)
+        except BlockingIOError:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([receiver], [], [], left)[0]:
+                lost = sorted(missing)
+                raise GateError(
+                    f"gate: {what}: inner packet of {lost[0] + header} bytes did not arrive"
+                    + (f", nor {len(lost) - 1} more up to {lost[-1] + header}" if len(lost) > 1 else ""),
+                    code="gate",
+                ) from None
+            continue
+        except OSError as error:
+            raise GateError(f"gate: {what}: {error.strerror}", code="gate") from error
+        if len(packet) not in missing:
+            raise GateError(f"gate: {what}: a packet of {len(packet) + header} bytes came twice or unasked", code="gate")
+        if packet != _payload(content, len(packet)):
+            raise GateError(f"gate: {what}: the packet of {len(packet) + header} bytes was changed", code="gate")
+        missing.remove(len(packet))
+
+
+def _learn_path_mtu(sender: socket.socket, receiver: socket.socket, payload: bytes) -> None:
+    """IPv6 routers never fragment: the first packet that is too big is lost and teaches the sender."""
+    for _ in range(3):
+        with contextlib.suppress(OSError):
+            sender.send(payload)
+        if select.select([receiver], [], [], 0.05)[0]:
+            receiver.recv(65536)
+            return
+
+
+def _refused(
+    sender: socket.socket, receiver: socket.socket, lengths: range, content: bytes, what: str
+) -> int:
+    """Each must be told "too big" to its sender - at once or by ICMP - and none may arrive."""
+    told = 0
+    for length in lengths:
+        for attempt in range(2):
+            try:
+                sender.send(_payload(content, length))
+                break
+            except OSError as error:
+                if error.errno != errno.EMSGSIZE:
+                    raise GateError(f"gate: {what}: {error.strerror} instead of too big", code="gate") from error
+                told += 1
+                # With RECVERR an earlier packet's ICMP may be reported here: then this one was not tried yet.
+                if not _drain_errors(sender) or attempt:
+                    break
+    # What follows in order proves, without waiting, that what came before it did not get through.
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            _drain_errors(sender)
+            sender.send(b"end")
+            break
+        except OSError as error:
+            told += error.errno == errno.EMSGSIZE
+            if time.monotonic() > deadline:
+                raise GateError(f"gate: {what}: {error.strerror}", code="gate") from error
+    if not select.select([receiver], [], [], _PATIENCE_S)[0]:
+        raise GateError(f"gate: {what}: nothing passes after packets that were too big", code="gate")
+    packet = receiver.recv(65536)
+    if packet != b"end":
+        raise GateError(f"gate: {what}: {len(packet)} bytes of payload passed although they exceed the MTU", code="gate")
+    told += _drain_errors(sender)
+    if lengths and not told:
+        raise GateError(f"gate: {what}: nobody told the sender that its packets are too big", code="gate")
+    return len(lengths)
+
+
+def _drain_errors(sender: socket.socket) -> int:
+    count = 0
+    while True:
+        try:
+            sender.recvmsg(1, 512, socket.MSG_ERRQUEUE)
+            count += 1
+        except OSError:
+            return count
+
+
+def _tcp(lab: Laboratory, family: socket.AddressFamily, report: GateReport) -> None:
+    addresses = (CLIENT_V4, SERVER_V4) if family == socket.AF_INET else (CLIENT_V6, SERVER_V6)
+    what = f"TCP over {'IPv4' if family == socket.AF_INET else 'IPv6'}"
+    with contextlib.ExitStack() as stack:
+        with lab.server.entered():
+            listener = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        with lab.client.entered():
+            client = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        listener.bind((addresses[1], _PORT))
+        listener.listen(1)
+        listener.settimeout(_PATIENCE_S)
+        client.bind((addresses[0], 0))
+        client.settimeout(_PATIENCE_S)
+        try:
+            client.connect((addresses[1], _PORT))
+            server = stack.enter_context(listener.accept()[0])
+        except OSError as error:
+            raise GateError(f"gate: {what}: no connection: {error}", code="gate") from error
+        for sender, receiver, way in (
+            (client, server, "client to server"),
+            (server, client, "server to client"),
+        ):
+            _tcp_one_way(sender, receiver, f"{what}, {way}")
+            report.tcp_bytes += _TCP_BYTES
+
+
+def _tcp_one_way(sender: socket.socket, receiver: socket.socket, what: str) -> None:
+    content = os.urandom(_TCP_BYTES)
+    sender.setblocking(False)
+    receiver.setblocking(False)
+    sent, received = 0, bytearray()
+    deadline = time.monotonic() + 10 * _PATIENCE_S
+    while len(received) < len(content):
+        want = [sender] if sent < len(content) else []
+        readable, writable, _ = select.select([receiver], want, [], _PATIENCE_S)
+        if time.monotonic() > deadline or not (readable or writable):
+            raise GateError(f"gate: {what}: stuck after {len(received)} of {len(content)} bytes", code="gate")
+        try:
+            if writable:
+                sent += sender.send(content[sent : sent + 200_000])
+            if readable:
+                received += receiver.recv(1 << 20)
+        except OSError as error:
+            raise GateError(f"gate: {what}: {error.strerror}", code="gate") from error
+    if bytes(received) != content:
+        first = next(i for i, (a, b) in enumerate(zip(received, content, strict=False)) if a != b)
+        raise GateError(f"gate: {what}: content differs at byte {first}", code="gate")

@@ -1,0 +1,1 @@
+"""Load: what is sent through the tunnel, and what came out."""
