@@ -9,11 +9,13 @@
 
 #include "../gwdp.h"
 
+struct gw_counter_slot; /* core/counters.h */
+
 /* ---- SADB: inbound SAs by SPI. Written by its loop only, between batches. ---- */
 typedef struct gw_sadb gw_sadb;
 gw_sadb *gw_sadb_new(uint32_t max_sas);
-void gw_sadb_free(gw_sadb *db); /* frees (wipes) every SA that is left */
-int gw_sadb_add(gw_sadb *db, gw_sa *sa); /* -EEXIST, -ENOSPC; takes ownership */
+void gw_sadb_free(gw_sadb *db);                                  /* frees (wipes) every SA that is left */
+int gw_sadb_add(gw_sadb *db, gw_sa *sa);                         /* -EEXIST, -ENOSPC; takes ownership */
 gw_sa *gw_sadb_remove(gw_sadb *db, uint32_t spi, int direction); /* gives ownership back; NULL when absent */
 gw_sa *gw_sadb_in(const gw_sadb *db, uint32_t spi);
 gw_sa *gw_sadb_out(const gw_sadb *db, uint32_t spi);

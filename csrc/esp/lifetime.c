@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * Lifetimes in packets, bytes and seconds (RFC 4301 4.4.2.1), soft and hard. Time is passed in.
+ */
+#include "sa.h"
+
+static uint64_t age(const gw_sa *sa, uint64_t now_ns)
+{
+	return now_ns > sa->created_ns ? now_ns - sa->created_ns : 0; /* a caller's clock that steps back ages nothing */
+}
+
+bool gw_lifetime_over(gw_sa *sa, uint64_t now_ns)
+{
+	if (sa->state == GW_SA_STATE_EXPIRED) return true;
+	if (!sa->limited || !sa->hard_ns || age(sa, now_ns) < sa->hard_ns) return false;
+	sa->state = GW_SA_STATE_EXPIRED;
+	return true;
+}
+
+static bool reached(uint64_t value, uint64_t limit)
+{
+	return limit && value >= limit;
+}
+
+int gw_lifetime_take(gw_sa *sa, uint32_t bytes, uint64_t now_ns)
+{
+	if (sa->limited) {
+		const uint64_t packets_after = sa->packets + 1, bytes_after = sa->bytes + bytes;
+
+		if (gw_lifetime_over(sa, now_ns)) return GW_STATE_EXPIRED;
+		if ((sa->hard_packets && packets_after > sa->hard_packets) ||
+			(sa->hard_bytes && bytes_after > sa->hard_bytes)) {
+			sa->state = GW_SA_STATE_EXPIRED;
+			return GW_STATE_EXPIRED;
+		}
+		if (reached(packets_after, sa->soft_packets) || reached(bytes_after, sa->soft_bytes) ||
+			reached(age(sa, now_ns), sa->soft_ns))
+			sa->state = GW_SA_STATE_DYING;
+	}
+	sa->packets++;
+	sa->bytes += bytes;
+	return GW_OK;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * An SA from the inside. What a packet touches stands in the first two cache lines; the counter slot is a third,
+ * which a run of packets touches once.
+ */
+#ifndef GW_ESP_SA_H
+#define GW_ESP_SA_H
+
+#include "../core/counters.h"
+#include "../crypto/impl.h"
+#include "esp.h"
+#include "replay.h"
+#include "suite.h"
+
+struct gw_sa {
+	/* -- first line: every packet -- */
+	uint32_t spi;
+	uint32_t flags;
+	uint8_t direction, mode;
+	uint8_t head_bytes; /* SPI, sequence number, IV */
+	uint8_t icv_bytes;
+	uint8_t block_mask; /* block_bytes - 1 */
+	uint8_t iv_style;
+	uint8_t state;   /* GW_SA_STATE_* */
+	uint8_t limited; /* some lifetime is set */
+	uint64_t seq;    /* out: last number used */
+	uint64_t packets, bytes, wire_bytes;
+	const void *cipher_key, *mac_key;
+	/* -- second line -- */
+	gw_transform transform;
+	gw_counter_slot *slot;
+	uint64_t iv_mask; /* AEAD and CTR: IV = sequence number ^ iv_mask; CBC: the nonce's upper half */
+	uint8_t salt[4];
+	uint16_t key_lines; /* cache lines of expanded key worth prefetching */
+	uint8_t check_selector;
+	uint8_t pad0;
+	uint32_t tfc_pad_to;
+	gw_replay replay;
+	/* -- seldom -- */
+	uint64_t created_ns, last_ns;
+	uint64_t soft_packets, hard_packets, soft_bytes, hard_bytes, soft_ns, hard_ns;
+	gw_selector selector;
+	gw_addr local, peer;
+	gw_transform_key *key;
+	char implementation[160];
+	gw_counter_slot own; /* until gw_sa_set_counters */
+} __attribute__((aligned(64)));
+
+/* The fields that one run of packets moves, into the slot, under its sequence number. */
+void gw_sa_publish(gw_sa *sa, uint64_t now_ns);
+
+/* May a packet of this many inner bytes still be sent or accepted? GW_OK or GW_STATE_EXPIRED; counts it when it may.
+ * Soft limits turn the SA to DYING. A hard limit is never exceeded, not even by the packet that reaches it. */
+int gw_lifetime_take(gw_sa *sa, uint32_t bytes, uint64_t now_ns);
+/* Has the time run out? Cheap, before any crypto. */
+bool gw_lifetime_over(gw_sa *sa, uint64_t now_ns);
+
+static inline bool gw_transform_same(const gw_transform *a, const gw_transform *b)
+{
+	return a->cipher == b->cipher && a->mac == b->mac;
+}
+
+/* Batches over many SAs: the lines of the one that comes a few packets later. */
+static inline void gw_sa_prefetch(const gw_sa *sa)
+{
+	const char *p = (const char *)sa;
+
+	__builtin_prefetch(p, 1);
+	__builtin_prefetch(p + 64, 1);
+	if (sizeof(void *) == 8) __builtin_prefetch(p + 128, 1);
+}
+
+static inline void gw_sa_prefetch_keys(const gw_sa *sa)
+{
+	const char *cipher = sa->cipher_key, *mac = sa->mac_key;
+
+	for (uint32_t i = 0; cipher && i < sa->key_lines; i++) __builtin_prefetch(cipher + 64 * i);
+	if (mac) __builtin_prefetch(mac), __builtin_prefetch(mac + 64);
+	__builtin_prefetch(sa->slot, 1);
+}
+
+#endif
