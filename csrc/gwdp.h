@@ -387,6 +387,9 @@ int gw_bench_impl(const gw_impl *impl, int dir, size_t key_len, size_t bytes, si
 /* Seals (dir 1) or opens (dir 0) packets of inner_len bytes in batches, for at least min_ns. */
 int gw_bench_esp(int suite, const char *impl, int dir, size_t inner_len, size_t batch, size_t n_sas,
                  uint64_t min_ns, gw_bench_sample *out, gw_err *err);
+/* The same, with `run` packets of an SA at a time; the SAs come in random order. */
+int gw_bench_esp_runs(int suite, const char *impl, int dir, size_t inner_len, size_t batch, size_t n_sas, size_t run,
+                      uint64_t min_ns, gw_bench_sample *out, gw_err *err);
 
 /* <<< cffi */
 
