@@ -58,8 +58,8 @@ comma := ,
 icount: $(patsubst %,cross-%,$(sort $(ICOUNT_TARGETS:aarch64-%=aarch64)))
 	$(CROSS_PYTHON) tests/emulated/icount_report.py --out build/icount.json $(ICOUNT_TARGETS)
 
-icount-baseline: icount
-	$(CROSS_PYTHON) tests/emulated/icount_baseline.py build/icount.json
+icount-baseline: cross
+	$(CROSS_PYTHON) tests/emulated/icount_baseline.py $(ICOUNT_TARGETS)
 
 test-emulated: cross
 	$(CROSS_PYTHON) -m pytest -q tests/emulated

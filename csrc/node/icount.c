@@ -27,6 +27,7 @@ typedef struct count {
 } count;
 
 static const volatile uint64_t *meter; /* little-endian */
+static size_t load_at = 1, store_at = 2;
 
 static int meter_open(void)
 {
@@ -43,8 +44,21 @@ static int meter_open(void)
 /* Out of line: the plugin counts a translation block as a whole, and a call always ends one. */
 static __attribute__((noinline)) count meter_read(void)
 {
-	count c = {GW_LE64(meter[0]), GW_LE64(meter[1]), GW_LE64(meter[2]), GW_LE64(meter[3])};
+	count c = {GW_LE64(meter[0]), GW_LE64(meter[load_at]), GW_LE64(meter[store_at]), GW_LE64(meter[3])};
 	return c;
+}
+
+/* QEMU 7.2 counts loads where stores were asked for, and the other way round: see which of the two loading moves. */
+static void meter_calibrate(void)
+{
+	static volatile uint32_t word;
+	count before = meter_read();
+	for (int i = 0; i < 256; i++) (void)word;
+	count after = meter_read();
+	if (after.stores - before.stores > after.loads - before.loads) {
+		load_at = 2;
+		store_at = 1;
+	}
 }
 
 /* Something to be counted. */
@@ -235,6 +249,7 @@ int node_icount(int argc, char **argv)
 		fprintf(stderr, "gwnode: icount needs qemu-user with the icount plugin, and ICOUNT_SHM\n");
 		return 2;
 	}
+	meter_calibrate();
 	in_mem = gw_alloc(MAX_BATCH * ROOM);
 	out_mem = gw_alloc(MAX_BATCH * ROOM);
 	if (!in_mem || !out_mem) return 1;

@@ -55,7 +55,9 @@ MACHINES = {
             forbid_ce=True,
             features=("neon",),
         ),
-        Machine("aarch64-ce", "aarch64", ("qemu-aarch64", "-cpu", "cortex-a53"), features=("neon", "aes", "pmull", "sha2")),
+        Machine(
+            "aarch64-ce", "aarch64", ("qemu-aarch64", "-cpu", "cortex-a53"), features=("neon", "aes", "pmull", "sha2")
+        ),
         Machine("e500v2", "e500v2", ("qemu-ppc", "-cpu", "e500v2"), features=("spe",)),
         Machine("e500mc", "ppc", ("qemu-ppc", "-cpu", "e500mc")),
         Machine("mips", "mips", ("qemu-mips", "-cpu", "24Kc")),
@@ -80,7 +82,8 @@ def build_plugin(name: str) -> Path:
         PLUGIN_BUILD.mkdir(parents=True, exist_ok=True)
         scratch = built.with_suffix(f".{os.getpid()}")
         subprocess.run(
-            ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(scratch), str(source)], check=True
+            ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(scratch), str(source)],
+            check=True,
         )
         scratch.replace(built)
     return built
@@ -98,7 +101,9 @@ def environment(machine: Machine, **more: str) -> dict[str, str]:
     return {**os.environ, **machine.env, **more}
 
 
-def run(machine: Machine, *args: str, stdin: str | None = None, timeout_s: float = 600) -> subprocess.CompletedProcess[str]:
+def run(
+    machine: Machine, *args: str, stdin: str | None = None, timeout_s: float = 600
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command(machine, *args),
         env=environment(machine),
