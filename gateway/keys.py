@@ -1,0 +1,45 @@
+"""Fresh keys for every session (RFC 4106 and 7634 forbid a key to meet an IV twice), and SPIs."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Container
+from types import TracebackType
+
+from dataplane import Suite
+
+SPI_RESERVED_BELOW = 256
+"""RFC 4303 2.1: 0 is local use, 1 to 255 are reserved by IANA."""
+
+
+class FreshKeys:
+    """Random keys for one SA, wiped at the end of the ``with``. They never appear in ``repr``."""
+
+    __slots__ = ("auth_key", "enc_key", "salt")
+
+    def __init__(self, suite: Suite) -> None:
+        self.enc_key = bytearray(secrets.token_bytes(suite.enc_key_bytes))
+        self.auth_key = bytearray(secrets.token_bytes(suite.auth_key_bytes))
+        self.salt = bytearray(secrets.token_bytes(suite.salt_bytes))
+
+    def wipe(self) -> None:
+        """Overwrites in place and keeps the lengths; safe twice."""
+        for key in (self.enc_key, self.auth_key, self.salt):
+            key[:] = bytes(len(key))
+
+    def __enter__(self) -> FreshKeys:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self.wipe()
+
+    def __repr__(self) -> str:
+        return "FreshKeys(...)"
+
+
+def random_spi(taken: Container[int] = ()) -> int:
+    """An SPI that is neither reserved nor in ``taken``."""
+    while True:
+        spi = secrets.randbelow((1 << 32) - SPI_RESERVED_BELOW) + SPI_RESERVED_BELOW
+        if spi not in taken:
+            return spi
