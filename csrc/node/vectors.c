@@ -84,7 +84,7 @@ static bool parse(char *text, request *r)
 			}
 		if (!known) return false;
 	}
-	return r->copies && r->copies <= 64 && r->offset < 64 && r->tag_len <= 64 && r->tag.len <= 64 && r->iv.len <= 256 &&
+	return r->copies && r->copies <= 64 && r->offset < 64 && r->tag_len <= 64 && r->tag.len <= 64 &&
 		   r->split % 64 == 0 && r->split <= r->in.len && (!r->esn.len || r->esn.len == 4);
 }
 
@@ -97,13 +97,13 @@ typedef struct lane {
 static bool lane_new(lane *l, gw_op *op, const request *r, const node_key *key)
 {
 	size_t room = (r->in.len + 127) & ~(size_t)63, front = (r->aad.len + 63) & ~(size_t)63;
-	l->bytes = front + 2 * room + 512;
+	l->bytes = front + 2 * room + 64 + r->iv.len + 64;
 	l->mem = gw_alloc(l->bytes);
 	if (!l->mem) return false;
 	l->out = l->mem + front + r->offset;
 	l->in = r->inplace ? l->out : l->mem + front + room + r->offset;
-	l->iv = l->mem + front + 2 * room;
-	l->tag = l->iv + 256;
+	l->tag = l->mem + front + 2 * room;
+	l->iv = l->tag + 64;
 	if (r->aad.len) memcpy(l->out - r->aad.len, r->aad.data, r->aad.len);
 	if (r->in.len) memcpy(l->in, r->in.data, r->in.len);
 	if (r->iv.len) memcpy(l->iv, r->iv.data, r->iv.len);
@@ -144,7 +144,7 @@ static void answer(const gw_impl *impl, int dir, const request *r, const node_ke
 		size_t out_len = writes && !ops[0].status ? r->in.len : 0;
 		for (size_t i = 1; i < n; i++)
 			same &= ops[i].status == ops[0].status && !memcmp(lanes[i].out, lanes[0].out, out_len) &&
-					!memcmp(lanes[i].tag, lanes[0].tag, 64) && !memcmp(lanes[i].iv, lanes[0].iv, 256);
+					!memcmp(lanes[i].tag, lanes[0].tag, 64) && !memcmp(lanes[i].iv, lanes[0].iv, r->iv.len);
 		if (!same) {
 			puts("differ");
 		} else {
