@@ -14,7 +14,9 @@
 	X(hmac_sha256_generic)
 
 #if defined(__x86_64__)
-#define X86
+#define X86                                                                                                            \
+	X(ecb_aes_aesni)                                                                                                   \
+	X(cbc_aes_aesni) X(ctr_aes_aesni) X(xts_aes_aesni) X(ecb_aes_vaes) X(cbc_aes_vaes) X(ctr_aes_vaes) X(xts_aes_vaes)
 #else
 #define X86
 #endif
