@@ -1,0 +1,135 @@
+"""The tunnel between the laboratory's two gateways: a node process at each end, fresh keys each time it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import cast
+
+from dataplane import DataplaneError, find_suite, inner_mtu
+from gateway.errors import UnusableError
+from gateway.keys import FreshKeys, random_spi
+from gateway.lab.topology import OUTER_MTU, Laboratory, Site
+from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig
+from gateway.node.client import NodeClient
+from gateway.node.local import start_node
+
+TUN = "esp0"
+PORT = 4500
+"""UDP encapsulation, RFC 3948. In a namespace of its own nobody else has it."""
+
+NodeMaker = Callable[[Site], NodeClient]
+
+
+@dataclass(frozen=True, slots=True)
+class TunnelConfig:
+    """What is agreed on by both ends."""
+
+    suite: str
+    implementation: str
+    """A wish: ``generic``, ``accelerated``, ``auto``, a tag or driver names."""
+    offload: tuple[str, ...] = ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
+    """Of the data path, not of the veths."""
+    esn: bool = True
+    replay_window: int = 4096
+    txqueuelen: int = 10000
+
+
+@dataclass(slots=True)
+class Tunnel:
+    """Both nodes, up and with SAs installed. Close it: a tunnel is good for one round."""
+
+    config: TunnelConfig
+    left: NodeClient
+    right: NodeClient
+    inner_mtu: int
+    """Bytes."""
+    implementation: str = ""
+    """What runs, by driver names."""
+    paths: dict[str, PathInfo] = field(default_factory=dict)
+    hellos: dict[str, Hello] = field(default_factory=dict)
+    spis: dict[str, int] = field(default_factory=dict)
+    """``forward`` (left seals) and ``reverse``."""
+
+    def counters(self) -> tuple[NodeCounters, NodeCounters]:
+        """Both ends' counters now: left, right."""
+        return self.left.counters(), self.right.counters()
+
+    def health(self) -> None:
+        """MeasurementError when an end has ended by itself."""
+        self.left.health()
+        self.right.health()
+
+    def close(self) -> None:
+        """Ends both nodes. Safe twice, never raises."""
+        self.left.close()
+        self.right.close()
+
+
+def inner_mtu_of(suite: str) -> int:
+    """Largest inner packet whose outer packet fits the line between the gateways, bytes."""
+    try:
+        mtu = inner_mtu(suite, OUTER_MTU)
+    except DataplaneError as error:
+        raise UnusableError(error.message, code="unknown-suite") from error
+    if mtu == 0:
+        raise UnusableError(f"{suite} leaves no room for a packet on a line of {OUTER_MTU} bytes")
+    return mtu
+
+
+def open_tunnel(lab: Laboratory, config: TunnelConfig) -> Tunnel:
+    """Starts both nodes, opens their paths, installs two SAs with keys that were never used before."""
+    mtu = inner_mtu_of(config.suite)
+    started: list[NodeClient] = []
+    try:
+        for site in lab.sites:
+            started.append(start_node(site.name, netns_fd=site.namespace.fd))
+        tunnel = Tunnel(config, started[0], started[1], mtu)
+        for node, site, other in zip(started, lab.sites, reversed(lab.sites), strict=True):
+            tunnel.hellos[site.name] = node.hello()
+            tunnel.paths[site.name] = node.open_path(
+                PathConfig(
+                    local=site.outer,
+                    port=PORT,
+                    tun=TUN,
+                    mtu=mtu,
+                    routes=other.prefixes,
+                    offload=config.offload,
+                    txqueuelen=config.txqueuelen,
+                )
+            )
+        _install(tunnel, lab)
+    except BaseException:
+        for node in started:
+            node.close()
+        raise
+    return tunnel
+
+
+def _install(tunnel: Tunnel, lab: Laboratory) -> None:
+    """An SA each way: first where it is received, then where it is sent, so that nothing arrives too early."""
+    ends = ((tunnel.left, lab.left), (tunnel.right, lab.right))
+    for direction, (sender, receiver) in (("forward", ends), ("reverse", ends[::-1])):
+        spi = tunnel.spis[direction] = random_spi(tunnel.spis.values())
+        with FreshKeys(find_suite(tunnel.config.suite)) as keys:
+            for (node, site), other, way in ((receiver, sender[1], "in"), (sender, receiver[1], "out")):
+                tunnel.implementation = node.add_sa(
+                    SaConfig(
+                        spi=spi,
+                        direction=way,
+                        suite=tunnel.config.suite,
+                        local=site.outer,
+                        peer=other.outer,
+                        peer_port=tunnel.paths[other.name].port,
+                        local_port=tunnel.paths[site.name].port,
+                        # Mutable, so that they can be wiped; they are read before the block ends.
+                        enc_key=cast(bytes, keys.enc_key),
+                        auth_key=cast(bytes, keys.auth_key),
+                        salt=cast(bytes, keys.salt),
+                        implementation=tunnel.config.implementation,
+                        esn=tunnel.config.esn,
+                        replay_window=tunnel.config.replay_window,
+                        lab=True,
+                    )
+                )
+        sender[0].set_policy(spi)

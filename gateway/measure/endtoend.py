@@ -1,0 +1,241 @@
+"""The end-to-end test in the laboratory: one measurement of one candidate, and all of them in rounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from dataplane import DataplaneError, resolve
+from gateway import noise, rounds, validity
+from gateway.errors import UnusableError
+from gateway.lab import gate
+from gateway.lab.topology import CLIENT_V4, SERVER_V4, Laboratory
+from gateway.lab.tunnel import Tunnel, TunnelConfig, inner_mtu_of, open_tunnel
+from gateway.load import iperf3
+from gateway.load.iperf3_parse import Interval
+from gateway.measure import machine
+from gateway.measure.sample import Sample
+from gateway.node.base import NodeCounters
+from gateway.rounds import Case
+from gateway.suites import check_implementation, parse_suites
+
+_HEALTH_EVERY_S = 0.5
+_SETTLE_S = 2.0
+"""Patience for the last packets after the drain time: a stolen core may hold them longer."""
+
+
+class Progress(Protocol):
+    """Who is told what happens meanwhile."""
+
+    def candidate(self, case: Case, number: int, of: int) -> None: ...
+
+    def stage(self, text: str) -> None: ...
+
+    def interval(self, interval: Interval) -> None: ...
+
+    def measured(self, sample: Sample) -> None: ...
+
+    def repeat(self, case: Case, number: int, why: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What ``gwbench iperf --lab`` was asked."""
+
+    topology: str = "client"
+    offload: str = "default"
+    """Of the veths."""
+    dataplane_offload: tuple[str, ...] = ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
+    suites: tuple[str, ...] = ("aes256-sha256", "aes128gcm16")
+    implementations: tuple[str, ...] = ()
+    """Empty = generic and accelerated."""
+    rounds: int = 3
+    repeats: int = -1
+    """How many disturbed measurements may be repeated in all; negative = a third of them."""
+    load: iperf3.Load = iperf3.Load(SERVER_V4, CLIENT_V4)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The candidates, checked: every one can run here."""
+
+    cases: tuple[Case, ...]
+    notes: tuple[str, ...]
+    """What was left out, and why."""
+    load: iperf3.Load
+
+
+def plan(options: Options) -> Plan:
+    """Checks everything that can be checked without touching the network. UnusableError lists what exists."""
+    iperf3.find_iperf3()
+    chosen = parse_suites(",".join(options.suites))
+    for wish in options.implementations:
+        check_implementation([s for s in chosen if s.name != rounds.NULL_SUITE], wish)
+    notes, cases = [], []
+    for case in rounds.plan([s.name for s in chosen], options.implementations):
+        if case.implementation == "accelerated" and not options.implementations:
+            try:
+                resolve(case.suite, case.implementation)
+            except DataplaneError as error:
+                notes.append(f"{case.suite}: nothing faster than generic runs on this CPU ({error.message})")
+                continue
+        cases.append(case)
+    load = replace(options.load, congestion=_congestion(options.load))
+    if load.udp and not load.length:
+        # One size for all rows, so that they compare: what fits into the tunnel with the largest overhead.
+        load = replace(load, length=min(inner_mtu_of(c.suite) for c in cases if c.suite) - 28)
+    return Plan(tuple(cases), tuple(notes), load)
+
+
+def _congestion(load: iperf3.Load, root: Path = Path("/proc/sys/net/ipv4")) -> str:
+    """Pinned, because the machine's default decides the result: cubic where there is one."""
+    try:
+        available = (root / "tcp_available_congestion_control").read_text().split()
+    except OSError:
+        return load.congestion
+    if load.udp or not available:
+        return ""
+    if load.congestion and load.congestion not in available:
+        raise UnusableError(
+            f"this kernel has no congestion control {load.congestion!r}",
+            f"there are: {', '.join(available)}; modprobe tcp_{load.congestion}",
+            "no-congestion-control",
+        )
+    return load.congestion or ("cubic" if "cubic" in available else available[0])
+
+
+class EndToEnd:
+    """Measures candidates in one laboratory."""
+
+    def __init__(self, lab: Laboratory, options: Options, load: iperf3.Load, progress: Progress) -> None:
+        self._lab = lab
+        self._options = options
+        self._load = load
+        self._progress = progress
+        self._gated: set[Case] = set()
+
+    def measure(self, case: Case, number: int) -> Sample:
+        """One round of one candidate: fresh nodes, SAs and keys. GwbenchError when it cannot be measured."""
+        self._progress.candidate(case, number, self._options.rounds)
+        if not case.suite:
+            self._lab.route_plain()
+            return self._measured(case, None, None)
+        tunnel = open_tunnel(
+            self._lab, TunnelConfig(case.suite, case.implementation, offload=self._options.dataplane_offload)
+        )
+        try:
+            report = None
+            if case not in self._gated:
+                self._progress.stage("checking every packet length")
+                self._lab.route_tunnel()
+                try:
+                    report = gate.run(self._lab, tunnel.inner_mtu)
+                except gate.GateError:
+                    tunnel.health()  # a dead data path is the better reason
+                    raise
+                self._gated.add(case)
+            self._lab.route_tunnel(tunnel.inner_mtu)
+            return self._measured(case, tunnel, report)
+        finally:
+            tunnel.close()
+
+    def _measured(self, case: Case, tunnel: Tunnel | None, report: gate.GateReport | None) -> Sample:
+        before = _settled(tunnel, 0.0 if report is None else validity.DRAIN_S)
+        busy_before, times_before = machine.read(), _times()
+        done = iperf3.run(
+            self._load,
+            self._lab.client,
+            self._lab.server,
+            on_interval=self._progress.interval,
+            watch=_watch(tunnel),
+        )
+        busy, disturbance = machine.between(busy_before, machine.read()), noise.noise_between(times_before, _times())
+        after = _settled(tunnel, validity.DRAIN_S)
+        sample = Sample(
+            case=case,
+            load=done.result,
+            command=done.command,
+            wall_s=disturbance.seconds,
+            busy=busy,
+            iperf3_cpu_s=done.cpu_ns / 1e9,
+            noise=disturbance,
+        )
+        if tunnel is not None and before is not None and after is not None:
+            left, right = (validity.difference(a, b) for a, b in zip(after, before, strict=True))
+            sample = replace(
+                sample,
+                implementation=tunnel.implementation,
+                inner_mtu=tunnel.inner_mtu,
+                gateways={self._lab.left.name: left, self._lab.right.name: right},
+                verdict=validity.check(
+                    left,
+                    right,
+                    offload=self._options.offload,
+                    received_bytes={f.direction: f.received_bytes + f.omitted_bytes for f in done.result.flows},
+                    sent_bytes={f.direction: f.sent_bytes + f.omitted_bytes for f in done.result.flows},
+                ),
+                gate=report,
+                paths=dict(tunnel.paths),
+            )
+        self._progress.measured(sample)
+        return sample
+
+
+def run(lab: Laboratory, options: Options, checked: Plan, progress: Progress) -> dict[Case, list[rounds.Taken[Sample]]]:
+    """All candidates in interleaved rounds."""
+    end_to_end = EndToEnd(lab, options, checked.load, progress)
+    return rounds.run(
+        checked.cases,
+        options.rounds,
+        end_to_end.measure,
+        lambda sample: sample.noise.reason,
+        rounds.Repeats.for_run(len(checked.cases), options.rounds)
+        if options.repeats < 0
+        else rounds.Repeats(options.repeats),
+        progress.repeat,
+    )
+
+
+def _watch(tunnel: Tunnel | None) -> Callable[[], None] | None:
+    """Asks the gateways now and then whether they still run: a dead one must not cost the rest of the test."""
+    if tunnel is None:
+        return None
+    last = time.monotonic()
+
+    def watch() -> None:
+        nonlocal last
+        if time.monotonic() - last >= _HEALTH_EVERY_S:
+            tunnel.health()
+            last = time.monotonic()
+
+    return watch
+
+
+def _settled(tunnel: Tunnel | None, drain_s: float) -> tuple[NodeCounters, NodeCounters] | None:
+    """Counters after the line has drained: after ``drain_s`` nothing moves any more between two readings."""
+    if tunnel is None:
+        return None
+    time.sleep(drain_s)
+    deadline = time.monotonic() + _SETTLE_S
+    counters = tunnel.counters()
+    while time.monotonic() < deadline:
+        time.sleep(0.02)
+        again = tunnel.counters()
+        if _moved(counters) == _moved(again):
+            return again
+        counters = again
+    return counters
+
+
+def _moved(counters: Sequence[NodeCounters]) -> list[tuple[int, ...]]:
+    return [tuple(sa.packets + sum(sa.drops.values()) for sa in c.sas) for c in counters]
+
+
+def _times() -> noise.CpuTimes:
+    """Now. What is not ours is counted directly, process by process: the kernel's own work for our packets (softirq,
+    ksoftirqd) is charged to nobody in particular, so "everything minus ours" would blame others for it."""
+    now = noise.cpu_times(time.monotonic_ns(), 0)
+    return replace(now, busy_ns=machine.others_cpu_ns())
