@@ -36,7 +36,12 @@
 
 /* e500 with SPE, 32-bit big-endian; see ppc/. */
 #if defined(__powerpc__) && !defined(__powerpc64__)
-#define PPC
+#define PPC                                                                                                            \
+	X(ecb_aes_spe)                                                                                                     \
+	X(cbc_aes_spe)                                                                                                     \
+	X(ctr_aes_spe)                                                                                                     \
+	X(xts_aes_spe)                                                                                                     \
+	X(gcm_aes_spe)
 #else
 #define PPC
 #endif
