@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "../core/counters.h"
 #include "../esp/esp.h"
@@ -26,24 +27,54 @@ typedef struct gw_vnet {
  * name is in/out (IFNAMSIZ). *offload loses GW_OFF_TUN_* bits that TUNSETOFFLOAD refused. */
 int gw_tun_open(char name[16], bool multi_queue, uint32_t *offload, gw_err *err);
 
-/* ---- checksum.c ---- */
+/* ---- checksum.c: sums stand in the order in which the machine loads words; store them as they are ---- */
 uint16_t gw_csum_fold(uint64_t sum);
 uint64_t gw_csum_add(const uint8_t *data, size_t len, uint64_t sum); /* best vector code here; any alignment */
 
 /* ---- segment.c: one TUN read -> packets as two spans (built headers, payload in place) ---- */
 typedef struct gw_seg { /* one wire packet of a super-packet */
-	uint8_t *head;       /* 64-byte aligned scratch: headers, and payload up to a multiple of 64 bytes when more follows */
+	uint8_t *head; /* 64-byte aligned scratch: headers, and payload up to a multiple of 64 bytes when more follows */
 	uint32_t head_len;
 	const uint8_t *rest; /* points into the TUN buffer */
 	uint32_t rest_len;
 } gw_seg;
-/* Returns how many of max were filled (scratch: max * 192 bytes), or -EINVAL. Checksums are complete. */
+#define GW_SEG_SCRATCH 192 /* bytes of scratch a segment */
+/* What one TUN read will be cut into. Checked once; then any part of it can be emitted. */
+typedef struct gw_seg_plan {
+	gw_vnet vnet;
+	const uint8_t *packet;
+	uint32_t len;
+	uint32_t header_len;    /* of each segment: network and transport header */
+	uint32_t upper;         /* offset of the transport header */
+	uint32_t payload_bytes; /* of a full segment; of the only one when count is 1 */
+	uint32_t count;         /* wire packets: 1 .. 65535 */
+	bool gso, udp;
+	uint16_t ip_id;    /* IPv4: of the first segment */
+	uint64_t base_sum; /* of everything that is the same in each transport checksum */
+	uint64_t base_ip_sum;
+} gw_seg_plan;
+/* 0, or -EINVAL when vnet header and packet contradict each other: both are untrusted. */
+int gw_segment_plan(gw_seg_plan *plan, const gw_vnet *vnet, const uint8_t *packet, size_t len);
+/* Largest wire packet of the plan, bytes. */
+uint32_t gw_segment_largest(const gw_seg_plan *plan);
+/* Emits segments first .. first + n - 1 (n * GW_SEG_SCRATCH bytes of 64-byte aligned scratch). Checksums complete.
+ * Returns n, or -EINVAL when a header does not fit the scratch. */
+int gw_segment_emit(const gw_seg_plan *plan, uint32_t first, uint32_t n, uint8_t *scratch, gw_seg *segs);
+/* Both in one. Returns how many of max were filled, or -EINVAL (also when there are more than max). */
 int gw_segment(const gw_vnet *vnet, const uint8_t *packet, size_t len, uint8_t *scratch, gw_seg *segs, size_t max);
 
-/* ---- coalesce.c: opened packets -> few TUN writes ---- */
+/* ---- coalesce.c: opened packets -> few TUN writes, by the kernel's GRO rule ---- */
 typedef struct gw_coalesce gw_coalesce;
-/* flush: one TUN write: iov[0] is the vnet header + headers, the rest payload pieces; segments packets inside. */
+/* flush: one TUN write: iov[0] is the vnet header, for a super-packet followed by its headers; the rest are the
+ * packet, or payload pieces. Of a super-packet, piece k (iov[1 + k]) is still preceded in memory by its own original
+ * vnet->hdr_len bytes of headers: that is what a caller writes when the kernel refuses the whole. */
 typedef void (*gw_flush_fn)(void *arg, const struct iovec *iov, int iovcnt, const gw_vnet *vnet, uint32_t segments);
+gw_coalesce *gw_coalesce_new(gw_flush_fn flush, void *arg);
+void gw_coalesce_free(gw_coalesce *co);
+/* join false: every packet is flushed by itself. Packets stay where they are until gw_coalesce_flush. */
+void gw_coalesce_add(gw_coalesce *co, const uint8_t *packet, uint32_t len, bool join);
+void gw_coalesce_flush(gw_coalesce *co);
+uint64_t gw_coalesce_bad_checksums(const gw_coalesce *co);
 
 /* ---- the outer path: a small table of functions; one send = one (peer, TOS, DF, segment size) ---- */
 typedef struct gw_train { /* packets back to back, all of seg_len bytes but the last */
@@ -67,6 +98,8 @@ typedef struct gw_outer_ops {
 	 * non-ESP are counted and left out. Buffers stay valid until the next call. Returns packets, 0 = nothing there,
 	 * -errno = the path is dead. */
 	int (*recv)(gw_outer *o, gw_pkt *pkts, gw_addr *from, size_t max, gw_loop_counters *c);
+	/* Takes over what the kernel counted by itself (receive buffer drops) since the last datagram. */
+	void (*settle)(gw_outer *o, gw_loop_counters *c);
 } gw_outer_ops;
 extern const gw_outer_ops gw_outer_udp;
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * The thread: serve both directions while there is work, apply commands between batches, sleep when there is none.
+ */
+#include "loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/prctl.h>
+
+#include "../core/clock.h"
+
+#define PUBLISH_NS 2000000u /* readers of the page see counters at most this old while packets flow */
+#define SETTLE_MS  10       /* quiet for so long: publish once more, then sleep without limit */
+
+const char *gw_stage_name(int stage)
+{
+	static const char *const names[GW_STAGES] = {"tun_read", "segment",  "seal",      "send", "recv",
+												 "open",     "coalesce", "tun_write", "wait", "other"};
+	return stage >= 0 && stage < GW_STAGES ? names[stage] : NULL;
+}
+
+void gw_loop_die(gw_loop *l, int err, const char *why)
+{
+	if (__atomic_load_n(&l->dead, __ATOMIC_RELAXED)) return;
+	l->dead_why = why;
+	__atomic_store_n(&l->dead, err, __ATOMIC_RELEASE);
+}
+
+void gw_loop_publish(gw_loop *l)
+{
+	l->c.cpu_ns = gw_thread_cpu_ns();
+	l->c.now_ns = gw_now_ns();
+	gw_seq_begin(&l->page->loop_seq);
+	l->page->loop = l->c;
+	gw_seq_end(&l->page->loop_seq);
+	l->published_ns = l->c.now_ns;
+	l->dirty = false;
+}
+
+int gw_loop_publish_mail(void *loop, void *arg)
+{
+	gw_loop *l = loop;
+	(void)arg;
+	l->ops->settle(l->outer, &l->c);
+	gw_loop_publish(l);
+	return 0;
+}
+
+/* Sleeps until a direction, a command or the stop wakes it. */
+static void wait_for_work(gw_loop *l)
+{
+	struct pollfd p[4] = {{.fd = l->tun_fd, .events = POLLIN},
+						  {.fd = l->ops->fd(l->outer), .events = POLLIN},
+						  {.fd = gw_mailbox_fd(l->box), .events = POLLIN},
+						  {.fd = l->stop_fd, .events = POLLIN}};
+
+	gw_loop_stage(l, GW_STAGE_OTHER);
+	int ready = poll(p, 4, l->dirty ? SETTLE_MS : -1);
+	l->c.wakeups++;
+	gw_loop_stage(l, GW_STAGE_WAIT);
+	if (ready == 0) {
+		l->ops->settle(l->outer, &l->c);
+		gw_loop_publish(l);
+		return;
+	}
+	if (ready < 0) {
+		if (errno != EINTR) gw_loop_die(l, -errno, "poll");
+		return;
+	}
+	/* A deleted TUN reads as EBADFD, which gw_loop_out reports; a bad descriptor never reads at all. */
+	if ((p[0].revents | p[1].revents) & POLLNVAL) gw_loop_die(l, -EBADF, "poll");
+}
+
+void *gw_loop_run(void *arg)
+{
+	gw_loop *l = arg;
+
+	(void)prctl(PR_SET_NAME, "gwbench-loop");
+	l->c.started_ns = gw_now_ns();
+	l->last_cycles = gw_cycles();
+	gw_loop_publish(l);
+	while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE) && !__atomic_load_n(&l->dead, __ATOMIC_RELAXED)) {
+		gw_mailbox_drain(l->box, l);
+		uint64_t now = gw_now_ns();
+		bool in = gw_loop_in(l, now), out = gw_loop_out(l, now);
+		if (in || out) {
+			l->dirty = true;
+			if (now - l->published_ns > PUBLISH_NS) gw_loop_publish(l);
+		} else {
+			wait_for_work(l);
+		}
+	}
+	gw_loop_publish(l);
+	gw_mailbox_close(l->box);
+	return NULL;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ * Outward: TUN reads -> segments -> one seal -> trains.
+ *
+ * Packets of several reads are sealed together when reads are small (no TSO, or acknowledgements), because batch
+ * ciphers like company; one super-packet is company enough. What was read lies still until it is sealed.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "loop.h"
+#include "packet.h"
+
+#define ENOUGH     32 /* pending packets that are sealed without waiting for more */
+#define READS      64 /* per turn, then the other direction has its own */
+#define ALIGN_PAD  54 /* puts the packet behind the vnet header on a cache line */
+#define ICMP_BYTES 1280
+
+/* Lays out, seals and books everything that is pending. */
+static void seal_pending(gw_loop *l, uint64_t now_ns)
+{
+	uint32_t n = l->n_out;
+
+	for (uint32_t first = 0; first < n;) {
+		uint32_t fit = first;
+		for (; fit < n; fit++) {
+			gw_pkt *p = &l->out[fit];
+			size_t cap = gw_seal_len(p->sa, p->in[0].len + (p->n_in > 1 ? p->in[1].len : 0));
+			p->out = gw_trains_place(&l->trains, cap);
+			if (!p->out) break;
+			p->out_cap = (uint32_t)cap;
+		}
+		if (fit == first && !l->trains.n) { /* longer than the whole memory: cannot be, unless padding is absurd */
+			gw_sa_drop(l->out[first++].sa, GW_OUT_INVALID, 1);
+			continue;
+		}
+		gw_hist_add(l->c.seal_batch_hist, fit - first);
+		gw_seal_batch(l->out + first, fit - first, now_ns);
+		gw_loop_stage(l, GW_STAGE_SEAL);
+		for (uint32_t i = first; i < fit; i++) {
+			gw_pkt *p = &l->out[i];
+			if (p->status != GW_OK) continue; /* counted at its SA */
+			const gw_addr *peer = gw_sa_peer(p->sa);
+			if (!gw_trains_add(&l->trains, p->out, p->out_len, peer, p->outer_tos, l->out_df[i])) {
+				/* Data behind the trains sent stays where it is; only the list starts again. */
+				l->ops->send(l->outer, l->trains.train, l->trains.n, &l->c);
+				l->trains.n = 0;
+				l->trains.open = false;
+				(void)gw_trains_add(&l->trains, p->out, p->out_len, peer, p->outer_tos, l->out_df[i]);
+			}
+		}
+		gw_trains_send(&l->trains, fit < n, l->ops, l->outer, &l->c);
+		gw_loop_stage(l, GW_STAGE_SEND);
+		first = fit;
+	}
+	l->n_out = 0;
+	l->tun_at = 0;
+}
+
+static bool wants_df(const gw_sa *sa, const uint8_t *ip)
+{
+	uint32_t flags = gw_sa_flags(sa);
+	if (flags & GW_SA_SET_DF) return true;
+	/* IPv6 is never fragmented on its way: its DF counts as set. */
+	return (flags & GW_SA_COPY_DF) && (ip[0] >> 4 == 6 || (ip[6] & 0x40));
+}
+
+/* Answers inward, as the next router would. The source is the packet's own destination: an address of ours would be
+ * dropped as a martian, and this one passes reverse path filters. */
+static void answer_too_big(gw_loop *l, const uint8_t *ip, size_t len)
+{
+	uint8_t icmp[ICMP_BYTES], vnet_head[GW_VNET_LEN] = {0};
+	static const gw_vnet none;
+	gw_addr from = {.family = ip[0] >> 4 == 4 ? 4 : 6};
+
+	memcpy(from.bytes, from.family == 4 ? ip + 16 : ip + 24, from.family == 4 ? 4 : 16);
+	size_t n = gw_icmp_too_big(ip, len, l->mtu, &from, icmp, sizeof icmp);
+	if (!n) return;
+	struct iovec iov[2] = {{vnet_head, sizeof vnet_head}, {icmp, n}};
+	gw_loop_write_tun(l, iov, 2, &none, 1);
+}
+
+/* One TUN read -> pending packets. */
+static void take(gw_loop *l, const gw_vnet *vnet, const uint8_t *ip, size_t len, uint64_t now_ns)
+{
+	gw_seg_plan plan;
+	int reason = GW_OUT_INVALID;
+
+	if (gw_segment_plan(&plan, vnet, ip, len) < 0) {
+		l->c.drops[GW_OUT_INVALID]++;
+		return;
+	}
+	if (plan.gso) l->c.tun_read_gso++;
+	gw_sa *sa = gw_spd_lookup(l->spd, ip, len, &reason);
+	if (!sa) {
+		l->c.drops[reason] += plan.count;
+		return;
+	}
+	if (gw_segment_largest(&plan) > l->mtu && (ip[0] >> 4 == 6 || (ip[6] & 0x40))) {
+		gw_sa_drop(sa, GW_OUT_MTU, plan.count);
+		answer_too_big(l, ip, len);
+		return;
+	}
+	bool df = wants_df(sa, ip);
+	for (uint32_t done = 0; done < plan.count;) {
+		uint32_t room = GW_LOOP_OUT - l->n_out, n = plan.count - done < room ? plan.count - done : room;
+		gw_seg *segs = l->segs + l->n_out;
+		if (gw_segment_emit(&plan, done, n, l->scratch + (size_t)l->n_out * GW_SEG_SCRATCH, segs) < 0) {
+			gw_sa_drop(sa, GW_OUT_INVALID, plan.count - done);
+			return;
+		}
+		for (uint32_t i = 0; i < n; i++) {
+			gw_pkt *p = &l->out[l->n_out];
+			p->sa = sa;
+			p->in[0] = (gw_span){segs[i].head, segs[i].head_len};
+			p->in[1] = (gw_span){segs[i].rest, segs[i].rest_len};
+			p->n_in = segs[i].rest_len ? 2 : 1;
+			p->next_header = ip[0] >> 4 == 4 ? 4 : 41;
+			p->status = GW_OK;
+			l->out_df[l->n_out++] = df;
+		}
+		done += n;
+		gw_loop_stage(l, GW_STAGE_SEGMENT);
+		if (l->n_out == GW_LOOP_OUT) {
+			/* The read that is being cut lies in the TUN memory: it must outlive this seal. */
+			size_t keep = l->tun_at;
+			seal_pending(l, now_ns);
+			l->tun_at = keep;
+		}
+	}
+}
+
+bool gw_loop_out(gw_loop *l, uint64_t now_ns)
+{
+	bool drained = false;
+	uint32_t reads = 0;
+
+	for (; reads < READS && !drained; reads++) {
+		uint8_t *at = l->tun_memory + l->tun_at + ALIGN_PAD;
+		ssize_t got = read(l->tun_fd, at, GW_TUN_READ_BYTES);
+		gw_loop_stage(l, GW_STAGE_TUN_READ);
+		if (got < 0) {
+			if (errno == EINTR) continue;
+			if (errno != EAGAIN && errno != EWOULDBLOCK) gw_loop_die(l, -errno, "reading the TUN");
+			drained = true;
+			break;
+		}
+		l->c.tun_reads++;
+		l->c.tun_read_bytes += (uint64_t)got;
+		if (got <= GW_VNET_LEN) {
+			l->c.drops[GW_OUT_INVALID]++;
+			continue;
+		}
+		gw_vnet vnet;
+		gw_vnet_load(&vnet, at);
+		l->tun_at += ((size_t)got + ALIGN_PAD + 63) & ~(size_t)63;
+		take(l, &vnet, at + GW_VNET_LEN, (size_t)got - GW_VNET_LEN, now_ns);
+		if (l->n_out >= ENOUGH || l->tun_cap - l->tun_at < GW_TUN_READ_BYTES + ALIGN_PAD) seal_pending(l, now_ns);
+	}
+	if (l->n_out) seal_pending(l, now_ns);
+	if (drained && l->trains.n) {
+		gw_trains_send(&l->trains, true, l->ops, l->outer, &l->c);
+		gw_loop_stage(l, GW_STAGE_SEND);
+	}
+	return !drained || reads;
+}

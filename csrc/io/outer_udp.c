@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ * The UDP outer path (RFC 3948) as an entry of the outer-path table.
+ */
+#define _GNU_SOURCE
+#include "outer_udp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../core/mem.h"
+
+#define MEMINFO_DROPS 8 /* SK_MEMINFO_DROPS of linux/sock_diag.h */
+#define BUFFER_STRIDE (GW_UDP_MESSAGE_BYTES + GW_UDP_STRIDE_PAD)
+
+static void udp_close(gw_outer *o)
+{
+	if (!o) return;
+	for (int i = 0; i < 2; i++)
+		if (o->fd[i] >= 0) close(o->fd[i]);
+	free(o->rx_msgs);
+	free(o->tx_msgs);
+	if (o->buffers) munmap(o->buffers, (size_t)BUFFER_STRIDE * GW_UDP_MESSAGES);
+	free(o);
+}
+
+/* Everything that stays the same from call to call is set once. */
+static bool make_buffers(gw_outer *o)
+{
+	o->rx_msgs = calloc(GW_UDP_MESSAGES, sizeof *o->rx_msgs);
+	o->tx_msgs = calloc(GW_UDP_MESSAGES, sizeof *o->tx_msgs);
+	o->buffers =
+		mmap(NULL, (size_t)BUFFER_STRIDE * GW_UDP_MESSAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (o->buffers == MAP_FAILED) o->buffers = NULL;
+	if (!o->rx_msgs || !o->tx_msgs || !o->buffers) return false;
+	for (uint32_t i = 0; i < GW_UDP_MESSAGES; i++) {
+		struct msghdr *m = &o->rx_msgs[i].msg_hdr;
+		o->rx_iov[i] = (struct iovec){o->buffers + (size_t)i * BUFFER_STRIDE, GW_UDP_MESSAGE_BYTES};
+		m->msg_name = &o->rx_names[i];
+		m->msg_iov = &o->rx_iov[i];
+		m->msg_iovlen = 1;
+		m->msg_control = o->rx_control[i];
+	}
+	o->want = GW_UDP_MESSAGES;
+	return true;
+}
+
+static gw_outer *udp_open(const gw_dp_config *config, gw_dp_info *info, gw_err *err)
+{
+	gw_outer *o = aligned_alloc(64, (sizeof *o + 63) & ~(size_t)63);
+	gw_probe probe;
+
+	if (!o) return NULL;
+	memset(o, 0, sizeof *o);
+	o->fd[0] = o->fd[1] = -1;
+	o->family = config->local.family == 6 ? AF_INET6 : AF_INET;
+	o->no_checksum = !config->udp_checksum;
+	(void)gw_probe_run(o->family, &probe);
+	/* UDP_SEGMENT with SO_NO_CHECK is EINVAL. */
+	o->gso = probe.udp_gso && (config->offload & GW_OFF_UDP_GSO) && !o->no_checksum;
+	o->gro = probe.udp_gro && (config->offload & GW_OFF_UDP_GRO);
+	o->swapped = probe.cmsg_swapped;
+	o->gso_max_segments = o->gso ? probe.gso_max_segments : 1;
+	if (!make_buffers(o)) {
+		if (err) snprintf(err->text, sizeof err->text, "outer UDP path: out of memory");
+		udp_close(o);
+		return NULL;
+	}
+	if (gw_udp_open_sockets(o, config, info, err) < 0) {
+		udp_close(o);
+		return NULL;
+	}
+	if (!o->gso) info->offload &= ~(uint32_t)GW_OFF_UDP_GSO;
+	if (!o->gro) info->offload &= ~(uint32_t)GW_OFF_UDP_GRO;
+	info->gso_max_segments = o->gso_max_segments;
+	return o;
+}
+
+static int udp_fd(const gw_outer *o)
+{
+	return o->fd[0];
+}
+
+static void udp_settle(gw_outer *o, gw_loop_counters *c)
+{
+	uint32_t info[16] = {0};
+	socklen_t len = sizeof info;
+
+	if (getsockopt(o->fd[0], SOL_SOCKET, SO_MEMINFO, info, &len) == 0 && len > MEMINFO_DROPS * sizeof *info)
+		gw_udp_count_drops(o, info[MEMINFO_DROPS], c);
+}
+
+const gw_outer_ops gw_outer_udp = {
+	.name = "udp",
+	.open = udp_open,
+	.close = udp_close,
+	.fd = udp_fd,
+	.send = gw_udp_send,
+	.recv = gw_udp_recv,
+	.settle = udp_settle,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * The state of one UDP path, shared by its parts: udp.c makes the sockets, udp_send.c and udp_recv.c use them,
+ * outer_udp.c puts them into the table.
+ */
+#ifndef GW_IO_OUTER_UDP_H
+#define GW_IO_OUTER_UDP_H
+
+#include "udp.h"
+
+/* One recvmmsg. A GRO buffer takes up to 64 KB, as does a reassembled datagram; the stride is padded so that the
+ * starts of many small datagrams do not fall into the same cache sets. */
+#define GW_UDP_MESSAGES      64
+#define GW_UDP_MESSAGE_BYTES 65536
+#define GW_UDP_BIG_MESSAGES  4 /* asked for when they come full: more would leave the cache before they are opened */
+#define GW_UDP_BIG_BYTES     8192
+#define GW_UDP_STRIDE_PAD    192
+#define GW_UDP_CONTROL       128
+
+struct mmsghdr;
+
+typedef struct gw_udp_rx { /* one received message, not yet parsed to its end */
+	uint8_t *data;
+	uint32_t len, segment; /* bytes; segment: of each packet inside */
+	uint8_t tos;
+	gw_addr from;
+} gw_udp_rx;
+
+struct gw_outer {
+	int fd[2]; /* DF set (also receives), DF clear */
+	int family;
+	bool gso, gro, swapped, no_checksum;
+	uint32_t gso_max_segments;
+	uint32_t drops_seen; /* SO_RXQ_OVFL, as last counted */
+	/* receiving */
+	uint8_t *buffers;
+	uint32_t want;            /* messages to ask for: few when they are big, so that the batch stays in the cache */
+	uint32_t got, next, from; /* messages of the last call; the one being parsed; offset inside it */
+	gw_udp_rx rx[GW_UDP_MESSAGES];
+	struct mmsghdr *rx_msgs;
+	struct iovec rx_iov[GW_UDP_MESSAGES];
+	struct sockaddr_storage rx_names[GW_UDP_MESSAGES];
+	_Alignas(8) uint8_t rx_control[GW_UDP_MESSAGES][GW_UDP_CONTROL];
+	/* sending */
+	struct mmsghdr *tx_msgs;
+	struct iovec tx_iov[GW_UDP_MESSAGES];
+	_Alignas(8) uint8_t tx_control[GW_UDP_MESSAGES][GW_UDP_CONTROL];
+	uint32_t tx_packets[GW_UDP_MESSAGES], tx_segment[GW_UDP_MESSAGES]; /* of each message */
+	gw_addr peer;                                                      /* what peer_name holds */
+	struct sockaddr_storage peer_name;
+	socklen_t peer_len;
+};
+
+int gw_udp_open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *info, gw_err *err);
+/* SK_MEMINFO_DROPS: also what no later datagram reported. */
+void gw_udp_count_drops(gw_outer *o, uint32_t total, gw_loop_counters *c);
+size_t gw_udp_send(gw_outer *o, const gw_train *trains, size_t n, gw_loop_counters *c);
+int gw_udp_recv(gw_outer *o, gw_pkt *pkts, gw_addr *from, size_t max, gw_loop_counters *c);
+
+#endif

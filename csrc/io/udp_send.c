@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ * Trains -> sendmmsg. With UDP_SEGMENT a train is one message; without, each packet is one, still many a call.
+ *
+ * The system call is made directly: musl's sendmmsg is a loop over sendmsg on 64-bit machines.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "outer_udp.h"
+
+static long send_many(int fd, struct mmsghdr *msgs, unsigned n)
+{
+#ifdef SYS_sendmmsg
+	return syscall(SYS_sendmmsg, fd, msgs, n, 0);
+#else
+	return sendmmsg(fd, msgs, n, 0);
+#endif
+}
+
+static void set_message(gw_outer *o, uint32_t i, const gw_train *t, uint8_t *data, uint32_t len, uint32_t packets)
+{
+	struct msghdr *m = &o->tx_msgs[i].msg_hdr;
+	size_t control = 0;
+
+	o->tx_iov[i] = (struct iovec){data, len};
+	o->tx_packets[i] = packets;
+	o->tx_segment[i] = t->seg_len;
+	m->msg_name = &o->peer_name;
+	m->msg_namelen = o->peer_len;
+	m->msg_iov = &o->tx_iov[i];
+	m->msg_iovlen = 1;
+	if (packets > 1)
+		control = gw_udp_put_cmsg((struct cmsghdr *)(void *)o->tx_control[i], SOL_UDP, UDP_SEGMENT,
+								  &(uint16_t){(uint16_t)t->seg_len}, sizeof(uint16_t));
+	if (t->tos) {
+		int v4 = o->family == AF_INET;
+		control +=
+			gw_udp_put_cmsg((struct cmsghdr *)(void *)(o->tx_control[i] + control), v4 ? IPPROTO_IP : IPPROTO_IPV6,
+							v4 ? IP_TOS : IPV6_TCLASS, &(int){t->tos}, sizeof(int));
+	}
+	m->msg_control = control ? o->tx_control[i] : NULL;
+	m->msg_controllen = control;
+}
+
+/* The kernel refused UDP_SEGMENT for this message (no checksum offload on the way out, a segment above the MTU with
+ * DF clear): its packets one by one. Returns how many were taken. */
+static uint32_t send_singly(gw_outer *o, int fd, uint32_t i, gw_loop_counters *c)
+{
+	struct msghdr m = o->tx_msgs[i].msg_hdr;
+	uint8_t *at = o->tx_iov[i].iov_base;
+	size_t left = o->tx_iov[i].iov_len, gso_control = CMSG_SPACE(sizeof(uint16_t));
+	uint32_t taken = 0;
+
+	c->gso_fallbacks++;
+	m.msg_controllen -= gso_control;
+	m.msg_control = m.msg_controllen ? o->tx_control[i] + gso_control : NULL;
+	while (left) {
+		struct iovec iov = {at, left < o->tx_segment[i] ? left : o->tx_segment[i]};
+		m.msg_iov = &iov;
+		c->udp_sends++;
+		if (sendmsg(fd, &m, 0) >= 0) {
+			taken++;
+			c->udp_send_bytes += iov.iov_len;
+		} else if (errno == EINTR) {
+			continue;
+		} else {
+			c->udp_send_errors++;
+		}
+		at += iov.iov_len;
+		left -= iov.iov_len;
+	}
+	c->udp_send_packets += taken;
+	return taken;
+}
+
+static size_t send_messages(gw_outer *o, int fd, uint32_t n, gw_loop_counters *c)
+{
+	size_t taken = 0;
+
+	for (uint32_t i = 0; i < n;) {
+		long sent = send_many(fd, o->tx_msgs + i, n - i);
+		c->udp_sends++;
+		for (; sent > 0; sent--, i++) {
+			taken += o->tx_packets[i];
+			c->udp_send_packets += o->tx_packets[i];
+			c->udp_send_bytes += o->tx_iov[i].iov_len;
+		}
+		if (sent == 0 || errno == EINTR) continue;
+		/* Errors are counted drops: a peer that restarts or a full queue causes them, and both pass. */
+		if (o->tx_packets[i] > 1 && (errno == EINVAL || errno == EIO || errno == ENOPROTOOPT)) {
+			if (errno == EIO) o->gso = false; /* this way out will refuse every time */
+			taken += send_singly(o, fd, i, c);
+		} else {
+			c->udp_send_errors += o->tx_packets[i];
+		}
+		i++;
+	}
+	return taken;
+}
+
+static bool same_peer(const gw_addr *a, const gw_addr *b)
+{
+	return a->family == b->family && a->port == b->port && !memcmp(a->bytes, b->bytes, sizeof a->bytes);
+}
+
+size_t gw_udp_send(gw_outer *o, const gw_train *trains, size_t n, gw_loop_counters *c)
+{
+	size_t taken = 0;
+	uint32_t fill = 0;
+	int fd = -1;
+
+	for (size_t i = 0; i < n; i++) {
+		const gw_train *t = &trains[i];
+		int way = o->fd[t->df ? 0 : 1];
+		bool new_peer = !same_peer(t->peer, &o->peer);
+
+		if (fill && (way != fd || new_peer)) {
+			taken += send_messages(o, fd, fill, c);
+			fill = 0;
+		}
+		fd = way;
+		if (new_peer) {
+			o->peer = *t->peer;
+			o->peer_len = gw_udp_to_sockaddr(&o->peer, &o->peer_name);
+		}
+		uint32_t step = o->gso ? t->len : t->seg_len;
+		for (uint32_t at = 0; at < t->len; at += step) {
+			uint32_t len = t->len - at < step ? t->len - at : step;
+			if (fill == GW_UDP_MESSAGES) {
+				taken += send_messages(o, fd, fill, c);
+				fill = 0;
+			}
+			set_message(o, fill++, t, t->data + at, len, o->gso ? t->count : 1);
+		}
+	}
+	return fill ? taken + send_messages(o, fd, fill, c) : taken;
+}
