@@ -18,9 +18,9 @@ class FreshKeys:
     __slots__ = ("auth_key", "enc_key", "salt")
 
     def __init__(self, suite: Suite) -> None:
-        self.enc_key = bytearray(secrets.token_bytes(suite.enc_key_bytes))
-        self.auth_key = bytearray(secrets.token_bytes(suite.auth_key_bytes))
-        self.salt = bytearray(secrets.token_bytes(suite.salt_bytes))
+        self.enc_key = _random(suite.enc_key_bytes)
+        self.auth_key = _random(suite.auth_key_bytes)
+        self.salt = _random(suite.salt_bytes)
 
     def wipe(self) -> None:
         """Overwrites in place and keeps the lengths; safe twice."""
@@ -35,6 +35,16 @@ class FreshKeys:
 
     def __repr__(self) -> str:
         return "FreshKeys(...)"
+
+
+def _random(n: int) -> bytearray:
+    """The kernel's random bytes straight into what will be wiped: ``secrets`` would leave an immutable copy."""
+    key = bytearray(n)
+    with open("/dev/urandom", "rb", buffering=0) as source:
+        got = source.readinto(key)
+    if got != n:
+        raise OSError(f"/dev/urandom gave {got} of {n} bytes")
+    return key
 
 
 def random_spi(taken: Container[int] = ()) -> int:

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that a target needs and this machine lacks; says which, and asks nothing.
+#   scripts/bootstrap.sh build|demo|test
+# A thing is looked for by what it does (a compiler that runs, Python.h that exists), not by package name, so that other
+# distributions and other Pythons work when everything is there. Exit status 2: something is missing and cannot be installed.
+set -euo pipefail
+profile=${1:?build, demo or test}
+packages=()
+lacks() { packages+=("$@"); }
+has() { command -v "$1" >/dev/null 2>&1; }
+python=${PYTHON:-python3}
+
+has cc && has gcc || lacks gcc
+echo '#include <stdio.h>' | cc -E - >/dev/null 2>&1 || lacks libc6-dev
+if ! has "$python"; then
+	lacks python3 python3-venv python3-dev
+else
+	"$python" -c 'import ensurepip, venv' 2>/dev/null || lacks python3-venv
+	"$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ||
+		lacks python3-dev
+fi
+case $profile in
+build) ;;
+demo) has iperf3 || lacks iperf3 ;;
+test)
+	has iperf3 || lacks iperf3
+	has ip || lacks iproute2
+	has tshark || lacks tshark
+	has qemu-ppc && has qemu-arm && has qemu-aarch64 && has qemu-mips || lacks qemu-user
+	;;
+*) echo "bootstrap: unknown profile $profile" >&2 && exit 2 ;;
+esac
+
+if [ ${#packages[@]} -gt 0 ]; then
+	if ! has apt-get; then
+		echo "missing, by their Debian names: ${packages[*]}; install them with this system's package manager" >&2
+		exit 2
+	fi
+	if [ "$(id -u)" = 0 ]; then
+		as_root=()
+	elif has sudo && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+		as_root=(sudo)
+	else
+		echo "missing: ${packages[*]}; run as root: apt-get install ${packages[*]}" >&2
+		exit 2
+	fi
+	echo "Installing Debian packages: ${packages[*]}"
+	log=$(mktemp)
+	trap 'rm -f "$log"' EXIT
+	install() {
+		"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@" </dev/null >"$log" 2>&1
+	}
+	if ! { install update && install install -y --no-install-recommends "${packages[@]}"; }; then
+		tail -n 20 "$log" >&2
+		echo "apt-get failed; the lines above say why" >&2
+		exit 2
+	fi
+fi
+
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+	echo "$python is $("$python" -V 2>&1); gwbench needs Python 3.11 or newer (PYTHON=... names another)" >&2
+	exit 2
+}
