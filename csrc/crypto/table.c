@@ -4,6 +4,7 @@
  */
 #include "impl.h"
 
+/* clang-format off */
 #define GENERIC                                                                                                        \
 	X(ecb_aes_generic)                                                                                                 \
 	X(cbc_aes_generic)                                                                                                 \
@@ -14,9 +15,16 @@
 	X(hmac_sha256_generic)
 
 #if defined(__x86_64__)
-#define X86                                                                                                            \
-	X(ecb_aes_aesni)                                                                                                   \
-	X(cbc_aes_aesni) X(ctr_aes_aesni) X(xts_aes_aesni) X(ecb_aes_vaes) X(cbc_aes_vaes) X(ctr_aes_vaes) X(xts_aes_vaes)
+#define X86 \
+    X(ecb_aes_aesni) \
+    X(cbc_aes_aesni) \
+    X(ctr_aes_aesni) \
+    X(xts_aes_aesni) \
+    X(ecb_aes_vaes) \
+    X(cbc_aes_vaes) \
+    X(ctr_aes_vaes) \
+    X(xts_aes_vaes) \
+    X(gcm_aes_vaes)
 #else
 #define X86
 #endif
@@ -45,6 +53,8 @@
 #else
 #define PPC
 #endif
+
+/* clang-format on */
 
 #define ALL GENERIC X86 ARM AARCH64 PPC
 

@@ -15,6 +15,13 @@
 #define GW_NEEDS_AESNI  (GW_CPU_AESNI | GW_CPU_SSSE3 | GW_CPU_SSE41)
 #define GW_NEEDS_VAES   (GW_NEEDS_AESNI | GW_CPU_AVX2 | GW_CPU_VAES | GW_CPU_AVX512)
 
+/* -O2 alone does not unroll, and arrays of vectors live in registers only when it happens. */
+#if defined(__clang__)
+#define GW_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define GW_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 #define GW_INLINE static inline __attribute__((always_inline))
 
 typedef struct gw_aes_x86_key {

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT
+ * AES-GCM (SP 800-38D) with VAES and VPCLMULQDQ on 512-bit registers.
+ *
+ * A packet is one stream of 16-byte blocks in which block 0 is not data: its counter block is J0, whose encryption
+ * masks the tag, and its place in GHASH belongs to the (last) AAD block. The length block follows the last data
+ * block. So encryption and GHASH share one grid of four blocks a register, with no special first or last step:
+ *
+ *      counter   J0   J0+1  J0+2 | J0+3 ...
+ *      data       -    P0    P1  |  P2  ...          stream byte i is data byte i - 16
+ *      GHASH     AAD   C0    C1  |  C2  ...  LEN
+ *
+ * Groups of 16 blocks are hashed lane by lane with H^16, H^12, H^8, H^4 (one reduction a group, no fold across
+ * lanes), one group behind encryption; the last 4 to 19 blocks get the powers of their true positions.
+ */
+#if defined(__x86_64__)
+#include "aes_vaes.h"
+#include "ghash_x86.h"
+
+#define POWERS 20
+
+typedef struct gcm_key {
+    uint8_t rk[15][16];
+    uint32_t rounds;
+    uint32_t pad[3];
+    uint8_t power[POWERS + 4][16]; /* power[i] = H^(20 - i), times x; then zeros that masked lanes may read */
+} __attribute__((aligned(64))) gcm_key;
+
+GW_TARGET_VAES static int setkey(void *ctx, const uint8_t *key, size_t len)
+{
+    gcm_key *k = (gcm_key *)ctx;
+    k->rounds = gw_aes_x86_expand(k->rk, key, len);
+    if (k->rounds == 0) return -EINVAL;
+    const __m128i h = gw_ghash_key128(gw_aesni_encrypt1(k->rk, k->rounds, _mm_setzero_si128()));
+    __m128i p = h;
+    for (int i = POWERS - 1; i >= 0; i--, p = gw_ghash_mul128(p, h)) gw_store128(k->power[i], p);
+    memset(k->power[POWERS], 0, 64);
+    return 0;
+}
+
+/* ---- the pieces ---- */
+
+typedef struct sums { /* unreduced products: LO + MI x^64 + HI x^128, in each lane */
+    __m512i lo, mi, hi;
+} sums;
+
+GW_INLINE GW_TARGET_VAES sums product(__m512i a, __m512i h)
+{
+    return (sums){_mm512_clmulepi64_epi128(a, h, 0x00),
+                  _mm512_xor_si512(_mm512_clmulepi64_epi128(a, h, 0x01), _mm512_clmulepi64_epi128(a, h, 0x10)),
+                  _mm512_clmulepi64_epi128(a, h, 0x11)};
+}
+
+GW_INLINE GW_TARGET_VAES sums add_product(sums s, __m512i a, __m512i h)
+{
+    s.lo = _mm512_xor_si512(s.lo, _mm512_clmulepi64_epi128(a, h, 0x00));
+    s.hi = _mm512_xor_si512(s.hi, _mm512_clmulepi64_epi128(a, h, 0x11));
+    s.mi = _mm512_ternarylogic_epi64(s.mi, _mm512_clmulepi64_epi128(a, h, 0x01),
+                                     _mm512_clmulepi64_epi128(a, h, 0x10), 0x96);
+    return s;
+}
+
+GW_INLINE GW_TARGET_VAES __m512i reduce(sums s)
+{
+    const __m512i poly = _mm512_set1_epi64((long long)GW_GHASH_POLY);
+    const __m512i mi = _mm512_ternarylogic_epi64(s.mi, _mm512_shuffle_epi32(s.lo, 0x4e),
+                                                 _mm512_clmulepi64_epi128(s.lo, poly, 0x00), 0x96);
+    return _mm512_ternarylogic_epi64(s.hi, _mm512_shuffle_epi32(mi, 0x4e),
+                                     _mm512_clmulepi64_epi128(mi, poly, 0x00), 0x96);
+}
+
+GW_INLINE GW_TARGET_VAES __m128i fold(__m512i v)
+{
+    const __m256i w = _mm256_xor_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+    return _mm_xor_si128(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
+}
+
+GW_INLINE GW_TARGET_VAES __m512i reverse(__m512i v)
+{
+    return _mm512_shuffle_epi8(
+        v, _mm512_broadcast_i32x4(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
+}
+
+GW_INLINE GW_TARGET_VAES __m512i power4(const gcm_key *k, int exponent)
+{
+    return gw_key512(k->power[POWERS - exponent]);
+}
+
+/* Counters are held with their last word in native order; this puts it back. */
+GW_INLINE GW_TARGET_VAES __m512i counter_block(__m512i v)
+{
+    return _mm512_shuffle_epi8(
+        v, _mm512_broadcast_i32x4(_mm_set_epi8(12, 13, 14, 15, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)));
+}
+
+/* ---- where the data is: stream byte `at`, across spans ---- */
+
+typedef struct source {
+    const uint8_t *base[GW_OP_SPANS]; /* span's data less its first stream byte */
+    size_t first[GW_OP_SPANS], end[GW_OP_SPANS]; /* stream bytes */
+    uint32_t n, now;
+} source;
+
+GW_INLINE void open_source(source *s, const gw_op *op)
+{
+    size_t at = 16;
+    s->n = op->n_in;
+    s->now = 0;
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        s->base[i] = (const uint8_t *)((uintptr_t)op->in[i].data - at);
+        s->first[i] = at;
+        s->end[i] = at += op->in[i].len;
+    }
+}
+
+GW_INLINE GW_TARGET_VAES __mmask64 mask_between(size_t at, size_t first, size_t end)
+{
+    const size_t to = gw_minus(end, at), from = gw_minus(first, at);
+    return gw_mask_of(to) & ~gw_mask_of(from);
+}
+
+/* Any 64 stream bytes; those that are no data are zero. */
+GW_INLINE GW_TARGET_VAES __m512i load_any(const source *s, size_t at)
+{
+    __m512i v = _mm512_setzero_si512();
+    for (uint32_t i = 0; i < s->n; i++)
+        v = _mm512_mask_loadu_epi8(v, mask_between(at, s->first[i], s->end[i]), s->base[i] + at);
+    return v;
+}
+
+GW_INLINE GW_TARGET_VAES gw_four load_group(source *s, size_t at)
+{
+    while (s->now + 1 < s->n && at >= s->end[s->now]) s->now++;
+    if (at >= s->first[s->now] && at + 256 <= s->end[s->now]) return gw_load256bytes(s->base[s->now] + at);
+    return (gw_four){load_any(s, at), load_any(s, at + 64), load_any(s, at + 128), load_any(s, at + 192)};
+}
+
+/* ---- a packet ---- */
+
+typedef struct packet {
+    const gcm_key *k;
+    source in;
+    uint8_t *out;    /* less 16: by stream byte */
+    size_t end;      /* stream bytes: 16 + data */
+    __m512i counter; /* next four */
+    __m512i acc;     /* GHASH so far, in four lanes */
+    __m128i aad;     /* block 0 of GHASH, byte-reversed, what came before it added */
+    __m128i mask;    /* E(J0) */
+    __m128i lengths; /* byte-reversed */
+} packet;
+
+GW_INLINE GW_TARGET_VAES __m512i next_counters(packet *p)
+{
+    const __m512i v = counter_block(p->counter);
+    p->counter = _mm512_add_epi32(p->counter, _mm512_set_epi32(4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0));
+    return v;
+}
+
+GW_INLINE GW_TARGET_VAES void begin(packet *p, const gw_op *op, size_t len)
+{
+    const gcm_key *k = (const gcm_key *)op->key;
+    const __m128i h = gw_key128(k->power[POWERS - 1]);
+    __m128i j0;
+
+    p->k = k;
+    open_source(&p->in, op);
+    p->out = (uint8_t *)((uintptr_t)op->out - 16);
+    p->end = len + 16;
+    if (op->iv_len == 12)
+        j0 = _mm_or_si128(_mm_maskz_loadu_epi8(0x0fff, op->iv), _mm_set_epi32(1, 0, 0, 0));
+    else
+        j0 = _mm_shuffle_epi8(gw_gcm_hashed_iv(h, op->iv, op->iv_len),
+                              _mm_set_epi8(12, 13, 14, 15, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+    p->counter = _mm512_add_epi32(_mm512_broadcast_i32x4(j0),
+                                  _mm512_set_epi32(3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0));
+    p->lengths = _mm_set_epi64x((long long)(8 * (uint64_t)op->aad_len), (long long)(8 * (uint64_t)len));
+    p->acc = _mm512_setzero_si512();
+
+    size_t before = op->aad_len <= 16 ? 0 : (op->aad_len - 1) & ~(size_t)15;
+    const __m128i last = _mm_maskz_loadu_epi8((__mmask16)gw_mask_of(op->aad_len - before), op->aad + before);
+    p->aad = gw_reverse128(last);
+    if (before > 0) p->aad = _mm_xor_si128(p->aad, gw_ghash_bytes128(h, _mm_setzero_si128(), op->aad, before));
+}
+
+GW_INLINE GW_TARGET_VAES __m512i with_aad(const packet *p, __m512i reversed)
+{
+    return _mm512_mask_broadcast_i64x2(reversed, 0x03, p->aad);
+}
+
+/* Sixteen whole blocks. pending: the group before, byte-reversed, hashed meanwhile. */
+GW_INLINE GW_TARGET_VAES gw_four group(packet *p, size_t at, bool seal, bool first, gw_four pending)
+{
+    const gcm_key *k = p->k;
+    gw_four v, x;
+    sums s;
+
+    v.a = next_counters(p);
+    v.b = next_counters(p);
+    v.c = next_counters(p);
+    v.d = next_counters(p);
+    x = load_group(&p->in, at);
+    GW_VAES_ROUND(_mm512_xor_si512, v, gw_key512(k->rk[0]));
+#define ROUND(r) GW_VAES_ROUND(_mm512_aesenc_epi128, v, gw_key512(k->rk[r]))
+    ROUND(1);
+    if (!first) s = product(_mm512_xor_si512(p->acc, pending.a), power4(k, 16));
+    ROUND(2);
+    ROUND(3);
+    if (!first) s = add_product(s, pending.b, power4(k, 12));
+    ROUND(4);
+    ROUND(5);
+    if (!first) s = add_product(s, pending.c, power4(k, 8));
+    ROUND(6);
+    ROUND(7);
+    if (!first) s = add_product(s, pending.d, power4(k, 4));
+    ROUND(8);
+    ROUND(9);
+    if (!first) p->acc = reduce(s);
+    for (uint32_t r = 10; r < k->rounds; r++) ROUND(r);
+    GW_VAES_ROUND(_mm512_aesenclast_epi128, v, gw_key512(k->rk[k->rounds]));
+    if (first) p->mask = _mm512_castsi512_si128(v.a);
+    v = gw_xor_four(v, x);
+    if (first) {
+        _mm512_mask_storeu_epi8(p->out, ~(__mmask64)0xffff, v.a);
+        gw_store512(p->out + 64, v.b);
+        gw_store512(p->out + 128, v.c);
+        gw_store512(p->out + 192, v.d);
+    } else {
+        gw_store256bytes(p->out + at, v);
+    }
+    if (!seal) v = x;
+    const __m512i a = first ? with_aad(p, reverse(v.a)) : reverse(v.a);
+    return (gw_four){a, reverse(v.b), reverse(v.c), reverse(v.d)};
+}
+
+/* The last blocks of the stream, the length block included, in n registers. Returns GHASH's result, byte-reversed. */
+GW_INLINE GW_TARGET_VAES __m128i tail(packet *p, size_t at, uint32_t blocks, bool seal, bool first, const int n)
+{
+    const gcm_key *k = p->k;
+    const uint8_t *power = k->power[POWERS - blocks];
+    __m512i v[5], x[5];
+    __mmask64 m[5];
+    sums s;
+
+    GW_UNROLL for (int i = 0; i < n; i++)
+    {
+        v[i] = _mm512_xor_si512(next_counters(p), gw_key512(k->rk[0]));
+        m[i] = mask_between(at + 64 * (size_t)i, 16, p->end);
+        x[i] = load_any(&p->in, at + 64 * (size_t)i);
+    }
+    for (uint32_t r = 1; r < k->rounds; r++) {
+        const __m512i key = gw_key512(k->rk[r]);
+        GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm512_aesenc_epi128(v[i], key);
+    }
+    GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm512_aesenclast_epi128(v[i], gw_key512(k->rk[k->rounds]));
+    if (first) p->mask = _mm512_castsi512_si128(v[0]);
+    GW_UNROLL for (int i = 0; i < n; i++)
+    {
+        v[i] = _mm512_xor_si512(v[i], x[i]);
+        _mm512_mask_storeu_epi8(p->out + at + 64 * (size_t)i, m[i], v[i]);
+        x[i] = reverse(seal ? _mm512_maskz_mov_epi8(m[i], v[i]) : x[i]);
+    }
+    if (first) x[0] = with_aad(p, x[0]);
+    x[n - 1] = _mm512_mask_broadcast_i64x2(x[n - 1], (__mmask8)(3u << 2 * ((blocks - 1) & 3)), p->lengths);
+    s = product(first ? x[0] : _mm512_xor_si512(p->acc, x[0]), gw_load512(power));
+    GW_UNROLL for (int i = 1; i < n; i++) s = add_product(s, x[i], gw_load512(power + 64 * i));
+    return fold(reduce(s));
+}
+
+GW_INLINE GW_TARGET_VAES __m128i any_tail(packet *p, size_t at, uint32_t blocks, bool seal, bool first)
+{
+    switch ((blocks + 3) / 4) {
+    case 1:
+        return tail(p, at, blocks, seal, first, 1);
+    case 2:
+        return tail(p, at, blocks, seal, first, 2);
+    case 3:
+        return tail(p, at, blocks, seal, first, 3);
+    case 4:
+        return tail(p, at, blocks, seal, first, 4);
+    default:
+        return tail(p, at, blocks, seal, first, 5);
+    }
+}
+
+/* Encrypts or decrypts all of it; returns the tag. */
+GW_INLINE GW_TARGET_VAES __m128i run(const gw_op *op, size_t len, bool seal)
+{
+    const gcm_key *k = (const gcm_key *)op->key;
+    size_t at = 0, blocks = (len + 15) / 16 + 2;
+    __m128i y;
+    packet p;
+
+    begin(&p, op, len);
+    if (blocks < POWERS) {
+        y = any_tail(&p, 0, (uint32_t)blocks, seal, true);
+    } else {
+        gw_four pending = {p.acc, p.acc, p.acc, p.acc};
+        pending = group(&p, 0, seal, true, pending);
+        for (at = 256, blocks -= 16; blocks >= POWERS; at += 256, blocks -= 16)
+            pending = group(&p, at, seal, false, pending);
+        sums s = product(_mm512_xor_si512(p.acc, pending.a), power4(k, 16));
+        s = add_product(s, pending.b, power4(k, 12));
+        s = add_product(s, pending.c, power4(k, 8));
+        s = add_product(s, pending.d, power4(k, 4));
+        p.acc = reduce(s);
+        y = any_tail(&p, at, (uint32_t)blocks, seal, false);
+    }
+    return _mm_xor_si128(gw_reverse128(y), p.mask);
+}
+
+GW_TARGET_VAES static void seal(gw_op *ops, size_t n)
+{
+    for (; n > 0; n--, ops++) {
+        const __m128i tag = run(ops, gw_op_len(ops), true);
+        _mm_mask_storeu_epi8(ops->tag, (__mmask16)gw_mask_of(ops->tag_len), tag);
+        ops->status = 0;
+    }
+}
+
+GW_TARGET_VAES static void open_(gw_op *ops, size_t n)
+{
+    for (; n > 0; n--, ops++) {
+        const size_t len = gw_op_len(ops);
+        const __mmask16 bytes = (__mmask16)gw_mask_of(ops->tag_len);
+        const __m128i tag = run(ops, len, false), want = _mm_maskz_loadu_epi8(bytes, ops->tag);
+        const bool good = _mm_mask_cmpneq_epi8_mask(bytes, tag, want) == 0;
+        ops->status = good ? 0 : -EBADMSG;
+        if (!good) gw_wipe(ops->out, len);
+    }
+}
+
+const gw_impl gw_impl_gcm_aes_vaes = {
+    .alg = "gcm(aes)",
+    .driver = "gcm-aes-vaes/gwbench",
+    .tag = "vaes",
+    .isa = "x86-64 VAES, VPCLMULQDQ, AVX-512",
+    .kind = GW_KIND_AEAD,
+    .priority = 400,
+    .constant_time = true,
+    .cpu_needs = GW_NEEDS_VAES | GW_CPU_PCLMUL | GW_CPU_VPCLMUL,
+    .key_ctx_bytes = sizeof(gcm_key),
+    .batch_hint = 4,
+    .setkey = setkey,
+    .encrypt = seal,
+    .decrypt = open_,
+};
+#endif
