@@ -22,7 +22,7 @@ ZIG_FLAGS_mips    := -target mips-linux-musleabi -mcpu=mips32r2+soft_float
 ZIG_FLAGS_mipsel  := -target mipsel-linux-musleabi -mcpu=mips32r2+soft_float
 
 # pyproject.toml pins ziglang; another Python that has it may be named on the command line.
-CROSS_PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
+CROSS_PYTHON ?= $(or $(addsuffix /python,$(BIN)),python3)
 CROSS_CC      = $(CROSS_PYTHON) -m ziglang cc
 # The counts are pinned to this compiler, this -O and no auto-vectorisation.
 CROSS_CFLAGS := -std=gnu11 -O2 -fno-tree-vectorize -Wall -Wextra -Werror -ffunction-sections -fdata-sections
