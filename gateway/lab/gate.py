@@ -150,9 +150,7 @@ def _send(sender: socket.socket, payload: bytes, what: str) -> None:
         raise GateError(f"gate: {what}: {len(payload)} bytes cannot be sent: {error.strerror}", code="gate") from error
 
 
-def _receive_all(
-    receiver: socket.socket, lengths: range, content: bytes, what: str, header: int
-) -> None:
+def _receive_all(receiver: socket.socket, lengths: range, content: bytes, what: str, header: int) -> None:
     missing = set(lengths)
     deadline = time.monotonic() + _PATIENCE_S
     while missing:
@@ -171,7 +169,9 @@ def _receive_all(
         except OSError as error:
             raise GateError(f"gate: {what}: {error.strerror}", code="gate") from error
         if len(packet) not in missing:
-            raise GateError(f"gate: {what}: a packet of {len(packet) + header} bytes came twice or unasked", code="gate")
+            raise GateError(
+                f"gate: {what}: a packet of {len(packet) + header} bytes came twice or unasked", code="gate"
+            )
         if packet != _payload(content, len(packet)):
             raise GateError(f"gate: {what}: the packet of {len(packet) + header} bytes was changed", code="gate")
         missing.remove(len(packet))
@@ -187,9 +187,7 @@ def _learn_path_mtu(sender: socket.socket, receiver: socket.socket, payload: byt
             return
 
 
-def _refused(
-    sender: socket.socket, receiver: socket.socket, lengths: range, content: bytes, what: str
-) -> int:
+def _refused(sender: socket.socket, receiver: socket.socket, lengths: range, content: bytes, what: str) -> int:
     """Each must be told "too big" to its sender - at once or by ICMP - and none may arrive."""
     told = 0
     for length in lengths:
@@ -219,7 +217,9 @@ def _refused(
         raise GateError(f"gate: {what}: nothing passes after packets that were too big", code="gate")
     packet = receiver.recv(65536)
     if packet != b"end":
-        raise GateError(f"gate: {what}: {len(packet)} bytes of payload passed although they exceed the MTU", code="gate")
+        raise GateError(
+            f"gate: {what}: {len(packet)} bytes of payload passed although they exceed the MTU", code="gate"
+        )
     told += _drain_errors(sender)
     if lengths and not told:
         raise GateError(f"gate: {what}: nobody told the sender that its packets are too big", code="gate")
@@ -244,13 +244,13 @@ def _tcp(lab: Laboratory, family: socket.AddressFamily, report: GateReport) -> N
             listener = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
         with lab.client.entered():
             client = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        listener.bind((addresses[1], _PORT))
+        listener.bind((addresses[1], 0))
         listener.listen(1)
         listener.settimeout(_PATIENCE_S)
         client.bind((addresses[0], 0))
         client.settimeout(_PATIENCE_S)
         try:
-            client.connect((addresses[1], _PORT))
+            client.connect(listener.getsockname()[:2])
             server = stack.enter_context(listener.accept()[0])
         except OSError as error:
             raise GateError(f"gate: {what}: no connection: {error}", code="gate") from error

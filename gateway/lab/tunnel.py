@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import cast
 
 from dataplane import DataplaneError, find_suite, inner_mtu
 from gateway.errors import UnusableError
@@ -123,9 +122,9 @@ def _install(tunnel: Tunnel, lab: Laboratory) -> None:
                         peer_port=tunnel.paths[other.name].port,
                         local_port=tunnel.paths[site.name].port,
                         # Mutable, so that they can be wiped; they are read before the block ends.
-                        enc_key=cast(bytes, keys.enc_key),
-                        auth_key=cast(bytes, keys.auth_key),
-                        salt=cast(bytes, keys.salt),
+                        enc_key=keys.enc_key,
+                        auth_key=keys.auth_key,
+                        salt=keys.salt,
                         implementation=tunnel.config.implementation,
                         esn=tunnel.config.esn,
                         replay_window=tunnel.config.replay_window,

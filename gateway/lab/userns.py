@@ -23,7 +23,7 @@ _MARK = "GWBENCH_USERNS"
 _CAP_NET_ADMIN = 12
 _CAP_SYS_ADMIN = 21
 
-_SYSCTLS = (
+_SYSCTLS: tuple[tuple[str, Callable[[int], bool], int], ...] = (
     # (file, does this value forbid it?, what to set)
     ("kernel/unprivileged_userns_clone", lambda value: value == 0, 1),
     ("user/max_user_namespaces", lambda value: value == 0, 15000),

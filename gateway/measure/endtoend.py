@@ -22,6 +22,7 @@ from gateway.node.base import NodeCounters
 from gateway.rounds import Case
 from gateway.suites import check_implementation, parse_suites
 
+DATAPLANE_OFFLOADS = ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
 _HEALTH_EVERY_S = 0.5
 _SETTLE_S = 2.0
 """Patience for the last packets after the drain time: a stolen core may hold them longer."""
@@ -48,7 +49,7 @@ class Options:
     topology: str = "client"
     offload: str = "default"
     """Of the veths."""
-    dataplane_offload: tuple[str, ...] = ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
+    dataplane_offload: tuple[str, ...] = DATAPLANE_OFFLOADS
     suites: tuple[str, ...] = ("aes256-sha256", "aes128gcm16")
     implementations: tuple[str, ...] = ()
     """Empty = generic and accelerated."""
@@ -123,6 +124,7 @@ class EndToEnd:
         if not case.suite:
             self._lab.route_plain()
             return self._measured(case, None, None)
+        self._lab.route_tunnel()  # the plain routes make room first
         tunnel = open_tunnel(
             self._lab, TunnelConfig(case.suite, case.implementation, offload=self._options.dataplane_offload)
         )
@@ -130,7 +132,6 @@ class EndToEnd:
             report = None
             if case not in self._gated:
                 self._progress.stage("checking every packet length")
-                self._lab.route_tunnel()
                 try:
                     report = gate.run(self._lab, tunnel.inner_mtu)
                 except gate.GateError:

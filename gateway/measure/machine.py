@@ -97,6 +97,4 @@ def others_cpu_ns(proc: Path = Path("/proc"), own_pid: int | None = None) -> int
             pid = parents[pid]
         return False
 
-    return tick_ns * sum(
-        ticks for pid, ticks in used.items() if pid != 2 and parents[pid] != 2 and not ours(pid)
-    )
+    return tick_ns * sum(ticks for pid, ticks in used.items() if pid != 2 and parents[pid] != 2 and not ours(pid))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gateway.lab.gate import GateReport
 from gateway.load.iperf3_parse import Iperf3Result
 from gateway.measure.machine import Busy
-from gateway.node.base import NodeCounters
+from gateway.node.base import NodeCounters, PathInfo
 from gateway.noise import Noise
 from gateway.rounds import Case
 from gateway.validity import Verdict
@@ -38,7 +38,7 @@ class Sample:
     """None for plain, where there is no SA to count."""
     gate: GateReport | None = None
     """Of this round; later rounds of a candidate do without."""
-    paths: Mapping[str, object] = field(default_factory=dict)
+    paths: Mapping[str, PathInfo] = field(default_factory=dict)
     """What each gateway's data path was granted: offloads, buffers."""
 
     @property

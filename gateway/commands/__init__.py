@@ -1,0 +1,1 @@
+"""One module a command: arguments and a call, no logic."""

@@ -1,0 +1,188 @@
+"""The end-to-end test: client, gateways and server, an ESP tunnel between them, iperf3 through it.
+
+Without --peer it happens in network namespaces of this machine (--lab), with or without root. Implementations are
+compared in interleaved rounds; every packet must be accounted for, or the result is marked invalid.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateway.errors import EXIT_FAILED, EXIT_OK, UnusableError
+
+if TYPE_CHECKING:
+    from gateway.measure.endtoend import Options
+
+EXAMPLE = "gwbench iperf --lab --topology site-to-site -t 5 --rounds 5 --suite aes256-sha256,aes128gcm16 --json r.json"
+
+_STDOUT = "-"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Flags take iperf3's short forms where they mean the same."""
+    where = parser.add_argument_group("where")
+    where.add_argument("--lab", action="store_true", help="in namespaces of this machine (default without --peer)")
+    where.add_argument("--peer", metavar="[USER@]HOST", help="the far gateway over ssh")
+    where.add_argument(
+        "--topology",
+        choices=("client", "site-to-site"),
+        default="client",
+        help="who terminates ESP on the near side: the client itself, or a gateway before it (default: client)",
+    )
+    where.add_argument(
+        "--offload",
+        choices=("default", "wire", "off"),
+        default="default",
+        help="of the laboratory's veths; wire: as network cards without UDP segmentation; off: none (default: default)",
+    )
+    what = parser.add_argument_group("what is compared")
+    what.add_argument(
+        "--suite",
+        default="aes256-sha256,aes128gcm16",
+        metavar="A,B",
+        help="ESP suites (default: aes256-sha256,aes128gcm16)",
+    )
+    what.add_argument(
+        "--impl",
+        default="",
+        metavar="A,B",
+        help="implementations: generic, accelerated, a tag (aesni, vaes, ...) or driver names joined by + "
+        "(default: generic,accelerated)",
+    )
+    what.add_argument(
+        "--rounds", type=_positive, default=3, metavar="N", help="interleaved rounds of all of them (default: 3)"
+    )
+    what.add_argument(
+        "--repeats",
+        type=_not_negative,
+        metavar="N",
+        help="how many measurements that met a disturbed machine are repeated in all (default: a third of them)",
+    )
+    what.add_argument("--no-offload", action="store_true", help="switches the data path's own offloads off")
+    load = parser.add_argument_group("load (as iperf3's options)")
+    load.add_argument("-t", "--time", type=_positive, default=5, metavar="S", help="seconds a measurement (default: 5)")
+    load.add_argument("-i", "--interval", type=_interval, default=1.0, metavar="S", help="live lines (default: 1)")
+    load.add_argument("-P", "--parallel", type=_positive, default=1, metavar="N", help="streams (default: 1)")
+    load.add_argument("-R", "--reverse", action="store_true", help="the server sends")
+    load.add_argument("--bidir", action="store_true", help="both send")
+    load.add_argument("-u", "--udp", action="store_true", help="UDP instead of TCP")
+    load.add_argument("-b", "--bitrate", default="", metavar="N[KMG]", help="target; UDP's default is iperf3's 1M")
+    load.add_argument(
+        "-l", "--length", type=_size, default=0, metavar="N[K]", help="bytes of a write or datagram (UDP: what fits)"
+    )
+    load.add_argument("-O", "--omit", type=_not_negative, default=0, metavar="S", help="seconds left out at the start")
+    load.add_argument(
+        "-C", "--congestion", default="", metavar="NAME", help="TCP's (default: cubic where there is one)"
+    )
+    load.add_argument("-M", "--set-mss", type=_positive, default=0, metavar="N", help="TCP's maximum segment size")
+    load.add_argument("-p", "--port", type=_port, default=5201, metavar="N", help="iperf3's port (default: 5201)")
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "-J", "--json", nargs="?", const=_STDOUT, metavar="FILE", help="the result as JSON, to stdout without FILE"
+    )
+    output.add_argument("--no-save", action="store_true", help="keeps no copy under ~/.local/state/gwbench/results")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Checks what can be checked, enters the namespace if need be, measures, prints."""
+    if arguments.peer:
+        raise UnusableError(
+            "--peer comes with another release: this one measures in the laboratory only", "gwbench iperf --lab"
+        )
+    if arguments.reverse and arguments.bidir:
+        raise UnusableError("-R and --bidir exclude each other")
+    if arguments.udp and (arguments.congestion or arguments.set_mss):
+        raise UnusableError("-C and -M are TCP's, not UDP's")
+    if arguments.json not in (None, _STDOUT):
+        from gateway.result import check_writable
+
+        check_writable(Path(arguments.json))
+    # Before anything is imported that could start a thread.
+    from gateway.lab import userns
+
+    userns.enter_if_needed()
+
+    from gateway.measure import laboratory
+    from gateway.output.console import human
+
+    valid = laboratory.run(
+        _options(arguments),
+        human(arguments.json == _STDOUT),
+        command=sys.argv,
+        json_to=None if arguments.json is None else sys.stdout if arguments.json == _STDOUT else Path(arguments.json),
+        save=not arguments.no_save,
+    )
+    return EXIT_OK if valid else EXIT_FAILED
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    from gateway.lab.topology import CLIENT_V4, SERVER_V4
+    from gateway.load.iperf3 import Load
+    from gateway.measure.endtoend import DATAPLANE_OFFLOADS, Options
+
+    words = {name: [w.strip() for w in getattr(arguments, name).split(",") if w.strip()] for name in ("suite", "impl")}
+    return Options(
+        topology=arguments.topology,
+        offload=arguments.offload,
+        dataplane_offload=() if arguments.no_offload else DATAPLANE_OFFLOADS,
+        suites=tuple(words["suite"]),
+        implementations=tuple(words["impl"]),
+        rounds=arguments.rounds,
+        repeats=-1 if arguments.repeats is None else arguments.repeats,
+        load=Load(
+            server=SERVER_V4,
+            client=CLIENT_V4,
+            seconds=arguments.time,
+            interval_s=arguments.interval,
+            parallel=arguments.parallel,
+            reverse=arguments.reverse,
+            bidir=arguments.bidir,
+            udp=arguments.udp,
+            bitrate=arguments.bitrate,
+            length=arguments.length,
+            omit=arguments.omit,
+            congestion=arguments.congestion,
+            mss=arguments.set_mss,
+            port=arguments.port,
+        ),
+    )
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return value
+
+
+def _not_negative(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative")
+    return value
+
+
+def _interval(text: str) -> float:
+    value = float(text)
+    if not 0.1 <= value <= 60:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0.1 and 60")
+    return value
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port")
+    return value
+
+
+def _size(text: str) -> int:
+    factors = {"k": 1 << 10, "m": 1 << 20}
+    factor = factors.get(text[-1:].lower(), 1)
+    value = int(text[:-1] if factor > 1 else text) * factor
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return value

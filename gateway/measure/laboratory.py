@@ -1,0 +1,130 @@
+"""``gwbench iperf --lab`` as a whole: plan, laboratory, rounds, result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from dataplane import find_suite
+from gateway import bound, environment, result
+from gateway.cleanup import CleanupStack
+from gateway.lab import userns
+from gateway.lab.topology import OUTER_MTU, Laboratory
+from gateway.measure import endtoend
+from gateway.measure.endtoend import Options
+from gateway.measure.sample import Sample
+from gateway.output import table
+from gateway.output.console import Console
+from gateway.output.progress import Lines
+from gateway.rounds import Case, Taken
+from gateway.stats import median_ratio
+
+__all__ = ["Options", "run"]
+
+Measured = Mapping[Case, Sequence[Taken[Sample]]]
+
+
+def run(
+    options: Options, console: Console, *, command: Sequence[str], json_to: TextIO | Path | None, save: bool
+) -> bool:
+    """Measures, prints, writes. Returns whether every number adds up. Raises GwbenchError, Interrupted."""
+    with CleanupStack() as cleanup:
+        checked = endtoend.plan(options)
+        recorded = environment.record()
+        lab = Laboratory(options.topology, options.offload)
+        cleanup.push(lab.close, "the laboratory")
+        measured = endtoend.run(lab, options, checked, Lines(console, options.rounds))
+        document = result.document(
+            result.recorded_command(command),
+            environment.record(recorded),
+            _lab(options),
+            measured,
+            checked.notes,
+            verdict(measured),
+        )
+        console.print()
+        for line in table.render(document):
+            console.print(line)
+        _deliver(document, console, json_to, save)
+    return bool(document["valid"])
+
+
+def _lab(options: Options) -> dict[str, Any]:
+    return {
+        "topology": options.topology,
+        "offload": options.offload,
+        "dataplane_offload": list(options.dataplane_offload),
+        "outer_mtu_bytes": OUTER_MTU,
+        "rootless": userns.entered(),
+    }
+
+
+def _deliver(document: Mapping[str, Any], console: Console, json_to: TextIO | Path | None, save: bool) -> None:
+    if save:
+        try:
+            console.print(f"Saved: {result.save(document, 'iperf')}")
+        except OSError as error:
+            console.print(f"Not saved: {error.filename or result.results_directory()}: {error.strerror}")
+    if isinstance(json_to, Path):
+        result.write(document, json_to)
+    elif json_to is not None:
+        json_to.write(result.to_json(document))
+        json_to.flush()
+
+
+def verdict(measured: Measured) -> list[str]:
+    """Of the first suite's accelerated candidate (generic where there is none); empty without a tunnel."""
+    candidates = [
+        (case, taken)
+        for role in ("accelerated", "generic", "null")
+        for case, taken in measured.items()
+        if case.role == role and taken
+    ]
+    if not candidates:
+        return []
+    case, taken = candidates[0]
+    plain = next((t for c, t in measured.items() if c.role == "plain"), ())
+    return bound.verdict(evidence(case, taken, plain, candidates))
+
+
+def evidence(
+    case: Case,
+    taken: Sequence[Taken[Sample]],
+    plain: Sequence[Taken[Sample]],
+    others: Sequence[tuple[Case, Sequence[Taken[Sample]]]],
+) -> bound.Evidence:
+    """Sums over the rounds of one candidate."""
+    samples = [t.value for t in taken]
+    wall_s = sum(s.wall_s for s in samples) or 1.0
+    busy_wall = sum(s.busy.wall_s for s in samples) or 1.0
+    suite = find_suite(case.suite)
+    gateways = []
+    for name in samples[0].gateways:
+        cycles: dict[str, int] = {}
+        for sample in samples:
+            for stage, value in sample.gateways[name].stage_cycles.items():
+                cycles[stage] = cycles.get(stage, 0) + value
+        gateways.append(bound.Gateway(name, sum(s.gateways[name].cpu_ns for s in samples) / 1e9 / wall_s, cycles))
+    return bound.Evidence(
+        suite=case.suite,
+        cipher=suite.enc_alg,
+        integrity=suite.auth_alg,
+        mbit_per_s=_median_rate(taken),
+        share_of_plain=median_ratio(_rates(taken), _rates(plain)),
+        gateways=tuple(gateways),
+        idle=sum(s.busy.idle_s for s in samples) / busy_wall,
+        softirq=sum(s.busy.softirq_s for s in samples) / busy_wall,
+        cores=max(1, round(busy_wall / wall_s)),
+        udp=samples[0].load.protocol == "UDP",
+        alternatives={c.suite: _median_rate(t) for c, t in others if c.role == case.role},
+    )
+
+
+def _rates(taken: Sequence[Taken[Sample]]) -> dict[int, float]:
+    return {t.round: sum(f.mbit_per_s for f in t.value.load.flows) for t in taken}
+
+
+def _median_rate(taken: Sequence[Taken[Sample]]) -> float:
+    rates = sorted(_rates(taken).values())
+    return (rates[(len(rates) - 1) // 2] + rates[len(rates) // 2]) / 2
