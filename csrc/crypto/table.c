@@ -37,7 +37,11 @@
 #endif
 
 #if defined(__aarch64__)
-#define AARCH64
+#define AARCH64                                                                                                        \
+	X(ecb_aes_ce)                                                                                                      \
+	X(cbc_aes_ce)                                                                                                      \
+	X(ctr_aes_ce)                                                                                                      \
+	X(xts_aes_ce)
 #else
 #define AARCH64
 #endif

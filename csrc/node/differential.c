@@ -167,6 +167,7 @@ static void pick_spec(test *t, spec *p, size_t len, size_t n_keys, uint32_t flag
 	node_random_fill(&t->rng, p->aad, sizeof p->aad);
 	node_random_fill(&t->rng, p->iv, sizeof p->iv);
 	node_random_fill(&t->rng, p->esn, sizeof p->esn);
+	if (!below(t, 4)) memset(p->iv + 4, 0xff, 11); /* a counter that is about to wrap */
 	memset(p->tag, 0, sizeof p->tag);
 	for (int c = 0; c < 2; c++) p->cuts[c] = !opening && below(t, 2) ? below(t, len / 64 + 1) * 64 : 0;
 	if (p->cuts[0] > p->cuts[1]) p->cuts[1] = p->cuts[0];

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * AES by the AArch64 Crypto Extensions: keys, and rounds over N blocks at once. The number of rounds and of blocks are
+ * constants wherever these are inlined, so that blocks and round keys stay in registers.
+ */
+#ifndef GW_CRYPTO_AARCH64_AES_CE_H
+#define GW_CRYPTO_AARCH64_AES_CE_H
+
+#include <arm_neon.h>
+
+#include "../block.h"
+#include "../impl.h"
+#include "../spans.h"
+
+#define CE         __attribute__((target("+crypto")))
+#define CE_INLINE  static inline CE __attribute__((always_inline))
+#define CE_OUTLINE static CE __attribute__((noinline))
+#define CE_UNROLL  _Pragma("GCC unroll 16")
+
+#define CE_MAX_ROUNDS 14
+
+typedef struct gw_aes_ce_key {
+	uint8_t enc[CE_MAX_ROUNDS + 1][16] __attribute__((aligned(16)));
+	uint8_t dec[CE_MAX_ROUNDS + 1][16] __attribute__((aligned(16))); /* equivalent inverse cipher, FIPS 197 5.3.5 */
+	uint32_t rounds;
+} gw_aes_ce_key;
+
+typedef struct gw_xts_ce_key {
+	gw_aes_ce_key data, tweak;
+} gw_xts_ce_key;
+
+int gw_aes_ce_setkey(void *ctx, const uint8_t *key, size_t len); /* a gw_aes_ce_key; -EINVAL unless 16, 24, 32 */
+/* One block with any key: for tweaks, hash keys and other single blocks. */
+void gw_aes_ce_encrypt_block(const gw_aes_ce_key *k, const uint8_t *in, uint8_t *out);
+void gw_cbc_ce_encrypt(gw_op *ops, size_t n);
+
+CE_INLINE void ce_load_keys(uint8x16_t *rk, const uint8_t (*k)[16], int rounds)
+{
+	CE_UNROLL for (int i = 0; i <= rounds; i++) rk[i] = vld1q_u8(k[i]);
+}
+
+/* All rounds but the last key's XOR, which callers merge with their own. */
+CE_INLINE void ce_encrypt(uint8x16_t *b, int blocks, const uint8x16_t *rk, int rounds)
+{
+	CE_UNROLL for (int r = 0; r < rounds - 1; r++) CE_UNROLL for (int i = 0; i < blocks; i++) b[i] =
+		vaesmcq_u8(vaeseq_u8(b[i], rk[r]));
+	CE_UNROLL for (int i = 0; i < blocks; i++) b[i] = vaeseq_u8(b[i], rk[rounds - 1]);
+}
+
+CE_INLINE void ce_decrypt(uint8x16_t *b, int blocks, const uint8x16_t *rk, int rounds)
+{
+	CE_UNROLL for (int r = 0; r < rounds - 1; r++) CE_UNROLL for (int i = 0; i < blocks; i++) b[i] =
+		vaesimcq_u8(vaesdq_u8(b[i], rk[r]));
+	CE_UNROLL for (int i = 0; i < blocks; i++) b[i] = vaesdq_u8(b[i], rk[rounds - 1]);
+}
+
+CE_INLINE void ce_load(uint8x16_t *b, int blocks, const uint8_t *in)
+{
+	CE_UNROLL for (int i = 0; i < blocks; i++) b[i] = vld1q_u8(in + 16 * i);
+}
+
+CE_INLINE void ce_store(const uint8x16_t *b, int blocks, uint8_t *out)
+{
+	CE_UNROLL for (int i = 0; i < blocks; i++) vst1q_u8(out + 16 * i, b[i]);
+}
+
+/* Calls f with the key's number of rounds as a constant. */
+#define CE_BY_ROUNDS(n, f, ...)                                                                                        \
+	do {                                                                                                               \
+		if ((n) == 10)                                                                                                 \
+			f(__VA_ARGS__, 10);                                                                                        \
+		else if ((n) == 14)                                                                                            \
+			f(__VA_ARGS__, 14);                                                                                        \
+		else                                                                                                           \
+			f(__VA_ARGS__, 12);                                                                                        \
+	} while (0)
+
+#endif
