@@ -41,7 +41,8 @@
 	X(ecb_aes_ce)                                                                                                      \
 	X(cbc_aes_ce)                                                                                                      \
 	X(ctr_aes_ce)                                                                                                      \
-	X(xts_aes_ce)
+	X(xts_aes_ce)                                                                                                      \
+	X(gcm_aes_ce)
 #else
 #define AARCH64
 #endif
