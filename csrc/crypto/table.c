@@ -30,8 +30,11 @@
 #endif
 
 /* AArch32 with NEON; see arm/. */
-#if defined(__arm__)
-#define ARM
+#if defined(__arm__) && !defined(__ARMEB__)
+#define ARM                                                                                                            \
+	X(ecb_aes_neonbs)                                                                                                  \
+	X(cbc_aes_neonbs)                                                                                                  \
+	X(ctr_aes_neonbs)
 #else
 #define ARM
 #endif
@@ -42,7 +45,9 @@
 	X(cbc_aes_ce)                                                                                                      \
 	X(ctr_aes_ce)                                                                                                      \
 	X(xts_aes_ce)                                                                                                      \
-	X(gcm_aes_ce)
+	X(gcm_aes_ce)                                                                                                      \
+	X(sha256_ce)                                                                                                       \
+	X(hmac_sha256_ce)
 #else
 #define AARCH64
 #endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * Bit-sliced AES on NEON: keys, the eight-block core (aes_neonbs_core.S) and the slots that keep it full.
+ */
+#ifndef GW_CRYPTO_ARM_AES_NEONBS_H
+#define GW_CRYPTO_ARM_AES_NEONBS_H
+
+#include "../impl.h"
+
+#define GW_NEONBS_LANES       8
+#define GW_NEONBS_ROUND_BYTES 128 /* eight slices of 16 bytes */
+
+/* Every round key, a bit to a byte: slices[round][7 - bit][byte of the state], 0x00 or 0xff in all eight lanes. Byte
+ * order and the shift of each round are the core's (see there). One key serves both directions. */
+typedef struct gw_neonbs_key {
+	uint8_t slices[15 * GW_NEONBS_ROUND_BYTES] __attribute__((aligned(64)));
+	uint32_t rounds;
+} gw_neonbs_key;
+
+int gw_neonbs_setkey(void *ctx, const uint8_t *key, size_t len);
+
+/* groups (at least 1) of eight blocks each; in may equal out, neither has an alignment. */
+void gw_neonbs_encrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups);
+void gw_neonbs_decrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups);
+/* SubBytes less its constant 0x63 on 128 bytes (16-byte aligned); the first two arguments are not used. */
+void gw_neonbs_subbytes(const void *none, uint32_t zero, uint8_t *out, const uint8_t *in, size_t groups);
+
+/* CBC encryption of one packet in each lane. Pointers move on by 16 bytes a step. */
+typedef struct gw_neonbs_lanes {
+	const uint8_t *in[GW_NEONBS_LANES];
+	uint8_t *out[GW_NEONBS_LANES];
+	uint8_t chain[GW_NEONBS_LANES][16] __attribute__((aligned(16)));
+} gw_neonbs_lanes;
+void gw_neonbs_cbc_encrypt(const void *slices, uint32_t rounds, gw_neonbs_lanes *lanes, size_t steps);
+
+/* Round keys that differ between lanes: a lane's bit is taken from its own key. */
+typedef struct gw_neonbs_mixed {
+	uint8_t slices[15 * GW_NEONBS_ROUND_BYTES] __attribute__((aligned(64)));
+	const gw_neonbs_key *key[GW_NEONBS_LANES]; /* whose bits slices hold; NULL: none yet */
+} gw_neonbs_mixed;
+
+/* Sets the lanes whose key changed. All keys have the same number of rounds. */
+void gw_neonbs_mix(gw_neonbs_mixed *m, const gw_neonbs_key *const key[GW_NEONBS_LANES]);
+
+/* Single blocks of many packets, gathered until all eight lanes are taken. Everything is copied when it comes in, so
+ * that the buffers it came from may be written before the slots are run. */
+typedef struct gw_neonbs_slots {
+	uint8_t in[GW_NEONBS_LANES][16] __attribute__((aligned(16)));
+	uint8_t mask[GW_NEONBS_LANES][16] __attribute__((aligned(16))); /* XORed to the result */
+	uint8_t *out[GW_NEONBS_LANES];
+	const gw_neonbs_key *key[GW_NEONBS_LANES];
+	uint32_t len[GW_NEONBS_LANES]; /* bytes of the result that are wanted, 1..16 */
+	uint32_t used, same;           /* same: all keys are key[0] */
+	bool decrypt;
+	gw_neonbs_mixed mixed;
+} gw_neonbs_slots;
+
+static inline void gw_neonbs_slots_init(gw_neonbs_slots *s, bool decrypt)
+{
+	s->used = 0;
+	s->same = 1;
+	s->decrypt = decrypt;
+	memset(s->mixed.key, 0, sizeof s->mixed.key);
+}
+void gw_neonbs_slots_run(gw_neonbs_slots *s); /* does nothing when no slot is taken */
+void gw_neonbs_slots_wipe(gw_neonbs_slots *s);
+
+/* The next slot, for the caller to fill in[] and mask[]. */
+static inline uint32_t gw_neonbs_slots_take(gw_neonbs_slots *s, const gw_neonbs_key *key, uint8_t *out, uint32_t len)
+{
+	if (s->used == GW_NEONBS_LANES || (s->used > 0 && s->key[0]->rounds != key->rounds)) gw_neonbs_slots_run(s);
+	const uint32_t i = s->used++;
+	s->key[i] = key;
+	s->same &= key == s->key[0];
+	s->out[i] = out;
+	s->len[i] = len;
+	return i;
+}
+
+#endif

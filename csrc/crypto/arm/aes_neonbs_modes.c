@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * ECB, CBC and CTR (SP 800-38A) on the bit-sliced core. Long stretches go through eight blocks at a time; what is
+ * left of each packet shares slots with its neighbours in the batch.
+ */
+#if defined(__arm__) && !defined(__ARMEB__)
+#include "aes_neonbs.h"
+
+#include "../block.h"
+#include "../spans.h"
+#include "neon.h"
+
+static void ecb(gw_op *ops, size_t n, bool decrypt)
+{
+	gw_neonbs_slots s;
+	gw_neonbs_slots_init(&s, decrypt);
+	for (; n > 0; n--, ops++) {
+		const gw_neonbs_key *k = (const gw_neonbs_key *)ops->key;
+		uint8_t *out = ops->out;
+		for (uint32_t j = 0; j < ops->n_in; j++) {
+			const uint8_t *in = ops->in[j].data;
+			size_t left = ops->in[j].len;
+			const size_t groups = left / 128;
+			if (groups > 0) {
+				(decrypt ? gw_neonbs_decrypt : gw_neonbs_encrypt)(k->slices, k->rounds, out, in, groups);
+				in += groups * 128, out += groups * 128, left -= groups * 128;
+			}
+			for (; left >= 16; in += 16, out += 16, left -= 16) {
+				const uint32_t i = gw_neonbs_slots_take(&s, k, out, 16);
+				vst1q_u8(s.in[i], vld1q_u8(in));
+				vst1q_u8(s.mask[i], vdupq_n_u8(0));
+			}
+		}
+	}
+	gw_neonbs_slots_run(&s);
+	gw_neonbs_slots_wipe(&s);
+}
+
+static void ecb_encrypt(gw_op *ops, size_t n)
+{
+	ecb(ops, n, false);
+}
+
+static void ecb_decrypt(gw_op *ops, size_t n)
+{
+	ecb(ops, n, true);
+}
+
+/* Eight blocks: plain is D(in). Backwards, because in may be out. */
+static uint8x16_t unchain(uint8_t *out, const uint8_t *in, const uint8_t *plain, uint8x16_t chain)
+{
+	const uint8x16_t last = vld1q_u8(in + 112);
+	for (int i = 7; i > 0; i--) vst1q_u8(out + 16 * i, veorq_u8(vld1q_u8(plain + 16 * i), vld1q_u8(in + 16 * i - 16)));
+	vst1q_u8(out, veorq_u8(vld1q_u8(plain), chain));
+	return last;
+}
+
+static void cbc_decrypt(gw_op *ops, size_t n)
+{
+	gw_neonbs_slots s;
+	uint8_t plain[128] __attribute__((aligned(16)));
+	gw_neonbs_slots_init(&s, true);
+	for (; n > 0; n--, ops++) {
+		const gw_neonbs_key *k = (const gw_neonbs_key *)ops->key;
+		uint8_t *out = ops->out;
+		uint8x16_t chain = vld1q_u8(ops->iv);
+		for (uint32_t j = 0; j < ops->n_in; j++) {
+			const uint8_t *in = ops->in[j].data;
+			size_t left = ops->in[j].len;
+			for (; left >= 128; in += 128, out += 128, left -= 128) {
+				gw_neonbs_decrypt(k->slices, k->rounds, plain, in, 1);
+				chain = unchain(out, in, plain, chain);
+			}
+			for (; left >= 16; in += 16, out += 16, left -= 16) {
+				const uint32_t i = gw_neonbs_slots_take(&s, k, out, 16);
+				vst1q_u8(s.mask[i], chain);
+				chain = vld1q_u8(in);
+				vst1q_u8(s.in[i], chain);
+			}
+		}
+	}
+	gw_neonbs_slots_run(&s);
+	gw_neonbs_slots_wipe(&s);
+	gw_wipe(plain, sizeof plain);
+}
+
+static void ctr(gw_op *ops, size_t n)
+{
+	gw_neonbs_slots s;
+	uint8_t stream[128] __attribute__((aligned(16)));
+	gw_neonbs_slots_init(&s, false);
+	for (; n > 0; n--, ops++) {
+		const gw_neonbs_key *k = (const gw_neonbs_key *)ops->key;
+		uint8_t *out = ops->out, counter[16];
+		memcpy(counter, ops->iv, 16);
+		for (uint32_t j = 0; j < ops->n_in; j++) {
+			const uint8_t *in = ops->in[j].data;
+			size_t left = ops->in[j].len;
+			for (; left >= 128; in += 128, out += 128, left -= 128) {
+				for (int i = 0; i < 8; i++) {
+					memcpy(stream + 16 * i, counter, 16);
+					gw_ctr128_add(counter, 1);
+				}
+				gw_neonbs_encrypt(k->slices, k->rounds, stream, stream, 1);
+				for (int i = 0; i < 128; i += 16) vst1q_u8(out + i, veorq_u8(vld1q_u8(in + i), vld1q_u8(stream + i)));
+			}
+			while (left > 0) {
+				const uint32_t m = left < 16 ? (uint32_t)left : 16;
+				const uint32_t i = gw_neonbs_slots_take(&s, k, out, m);
+				memcpy(s.in[i], counter, 16);
+				if (m == 16)
+					vst1q_u8(s.mask[i], vld1q_u8(in));
+				else
+					memcpy(s.mask[i], in, m);
+				gw_ctr128_add(counter, 1);
+				in += m, out += m, left -= m;
+			}
+		}
+	}
+	gw_neonbs_slots_run(&s);
+	gw_neonbs_slots_wipe(&s);
+	gw_wipe(stream, sizeof stream);
+}
+
+void gw_neonbs_cbc_batch(gw_op *ops, size_t n); /* aes_neonbs_cbc.c */
+
+#define IMPL(mode, enc, dec)                                                                                           \
+	const gw_impl gw_impl_##mode##_aes_neonbs = {                                                                      \
+		.alg = #mode "(aes)",                                                                                          \
+		.driver = #mode "-aes-neonbs/gwbench",                                                                         \
+		.tag = "neonbs",                                                                                               \
+		.isa = "ARMv7 NEON, bit-sliced",                                                                               \
+		.kind = GW_KIND_CIPHER,                                                                                        \
+		.priority = 300,                                                                                               \
+		.constant_time = true,                                                                                         \
+		.cpu_needs = GW_CPU_NEON,                                                                                      \
+		.key_ctx_bytes = sizeof(gw_neonbs_key),                                                                        \
+		.batch_hint = 16,                                                                                              \
+		.setkey = gw_neonbs_setkey,                                                                                    \
+		.encrypt = enc,                                                                                                \
+		.decrypt = dec,                                                                                                \
+	}
+
+IMPL(ecb, ecb_encrypt, ecb_decrypt);
+IMPL(cbc, gw_neonbs_cbc_batch, cbc_decrypt);
+IMPL(ctr, ctr, ctr);
+
+#include "neon_end.h"
+#else
+typedef int gw_neonbs_modes_not_here;
+#endif
