@@ -42,57 +42,100 @@ static int xts_setkey(void *ctx, const uint8_t *key, size_t len)
 	return gw_spe_aes_expand(&k->tweak, key + len / 2, len / 2);
 }
 
-#define TABLE_BYTES  8192
-#define CACHE_LINE   32
-#define PREFETCH_MIN 2048 /* bytes of a batch: below, 256 loads would cost more than they save */
+#define PREFETCH_MIN 4096 /* bytes of a batch: below, 256 cache touches cost more than they save */
 
-void gw_spe_prefetch(const void *table, const gw_op *ops, size_t n)
+void gw_spe_warm(const void *table, const gw_op *ops, size_t n)
 {
 	size_t bytes = 0;
+	if (n == 1 && ops->in[0].len < PREFETCH_MIN) return; /* the shortest way for the smallest requests */
 	for (size_t i = 0; i < n && bytes < PREFETCH_MIN; i++) bytes += gw_op_len(&ops[i]);
-	if (bytes < PREFETCH_MIN) return;
-	for (size_t i = 0; i < TABLE_BYTES; i += CACHE_LINE) __builtin_prefetch((const uint8_t *)table + i);
+	if (bytes >= PREFETCH_MIN) gw_spe_prefetch(table);
+}
+
+typedef void (*ecb_fn)(const uint32_t *rk, const uint8_t *in, uint8_t *out, size_t blocks, const void *table,
+					   uint32_t rounds);
+
+static inline void ecb(const gw_op *op, ecb_fn run, const uint32_t *rk, const void *table, uint32_t rounds)
+{
+	uint8_t *out = op->out;
+	for (const gw_span *s = op->in, *end = s + op->n_in; s < end; s++) {
+		const size_t blocks = s->len / 16;
+		if (blocks > 0) run(rk, s->data, out, blocks, table, rounds);
+		out += 16 * blocks;
+	}
 }
 
 static void ecb_encrypt(gw_op *ops, size_t n)
 {
-	gw_spe_prefetch(gw_spe_aes_te, ops, n);
-	for (; n > 0; n--, ops++) {
+	gw_spe_warm(gw_spe_aes_te, ops, n);
+	for (const gw_op *end = ops + n; ops < end; ops++) {
 		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
-		uint8_t *out = ops->out;
-		for (uint32_t s = 0; s < ops->n_in; s++) {
-			const size_t blocks = ops->in[s].len / 16;
-			if (blocks > 0) gw_spe_aes_ecb_enc(k->enc, ops->in[s].data, out, blocks, gw_spe_aes_te, k->rounds);
-			out += 16 * blocks;
-		}
+		ecb(ops, gw_spe_aes_ecb_enc, k->enc, gw_spe_aes_te, k->rounds);
 	}
 }
 
 static void ecb_decrypt(gw_op *ops, size_t n)
 {
-	gw_spe_prefetch(gw_spe_aes_td, ops, n);
-	for (; n > 0; n--, ops++) {
+	gw_spe_warm(gw_spe_aes_td, ops, n);
+	for (const gw_op *end = ops + n; ops < end; ops++) {
 		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
+		ecb(ops, gw_spe_aes_ecb_dec, k->dec, gw_spe_aes_td, k->rounds);
+	}
+}
+
+static __attribute__((noinline)) void cbc_encrypt_batch(gw_op *ops, size_t n)
+{
+	uint8_t chain[16];
+	gw_spe_warm(gw_spe_aes_te, ops, n);
+	for (const gw_op *end = ops + n; ops < end; ops++) {
+		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
+		const uint8_t *iv = ops->iv;
 		uint8_t *out = ops->out;
-		for (uint32_t s = 0; s < ops->n_in; s++) {
-			const size_t blocks = ops->in[s].len / 16;
-			if (blocks > 0) gw_spe_aes_ecb_dec(k->dec, ops->in[s].data, out, blocks, gw_spe_aes_td, k->rounds);
+		if (ops->flags & GW_OP_IV_NONCE) gw_spe_aes_ecb_enc(k->enc, ops->iv, ops->iv, 1, gw_spe_aes_te, k->rounds);
+		for (const gw_span *s = ops->in, *last = s + ops->n_in; s < last; s++) {
+			const size_t blocks = s->len / 16;
+			if (blocks == 0) continue;
+			gw_spe_aes_cbc_enc(k->enc, s->data, out, blocks, gw_spe_aes_te, k->rounds, iv, chain);
+			iv = chain;
 			out += 16 * blocks;
 		}
 	}
 }
 
+/* One request of one short span, as latency tests and small packets bring it: straight into the assembly. */
+static inline bool is_single(const gw_op *ops, size_t n)
+{
+	return n == 1 && ops->n_in == 1 && (ops->flags & GW_OP_IV_NONCE) == 0 && ops->in[0].len >= 16 &&
+		   ops->in[0].len < PREFETCH_MIN;
+}
+
 static void cbc_encrypt(gw_op *ops, size_t n)
 {
-	gw_spe_prefetch(gw_spe_aes_te, ops, n);
-	for (; n > 0; n--, ops++) {
+	if (is_single(ops, n)) {
 		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
-		uint8_t *out = ops->out, chain[16];
-		if (ops->flags & GW_OP_IV_NONCE) gw_spe_aes_ecb_enc(k->enc, ops->iv, ops->iv, 1, gw_spe_aes_te, k->rounds);
-		memcpy(chain, ops->iv, 16);
-		for (uint32_t s = 0; s < ops->n_in; s++) {
-			const size_t blocks = ops->in[s].len / 16;
-			if (blocks > 0) gw_spe_aes_cbc_enc(k->enc, ops->in[s].data, out, blocks, gw_spe_aes_te, k->rounds, chain);
+		gw_spe_aes_cbc_enc(k->enc, ops->in[0].data, ops->out, ops->in[0].len / 16, gw_spe_aes_te, k->rounds, ops->iv,
+						   NULL);
+	} else {
+		cbc_encrypt_batch(ops, n);
+	}
+}
+
+static __attribute__((noinline)) void cbc_decrypt_batch(gw_op *ops, size_t n)
+{
+	uint8_t chain[16], next[16];
+	gw_spe_warm(gw_spe_aes_td, ops, n);
+	for (const gw_op *end = ops + n; ops < end; ops++) {
+		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
+		const uint8_t *iv = ops->iv;
+		uint8_t *out = ops->out;
+		for (const gw_span *s = ops->in, *last = s + ops->n_in; s < last; s++) {
+			const size_t blocks = s->len / 16;
+			if (blocks == 0) continue;
+			if (s + 1 < last) memcpy(next, s->data + 16 * blocks - 16, 16); /* in may be out */
+			gw_spe_aes_cbc_dec(k->dec, s->data, out, blocks, gw_spe_aes_td, k->rounds, iv);
+			if (s + 1 == last) break;
+			memcpy(chain, next, 16);
+			iv = chain;
 			out += 16 * blocks;
 		}
 	}
@@ -100,19 +143,11 @@ static void cbc_encrypt(gw_op *ops, size_t n)
 
 static void cbc_decrypt(gw_op *ops, size_t n)
 {
-	gw_spe_prefetch(gw_spe_aes_td, ops, n);
-	for (; n > 0; n--, ops++) {
+	if (is_single(ops, n)) {
 		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
-		uint8_t *out = ops->out, chain[16], next[16];
-		memcpy(chain, ops->iv, 16);
-		for (uint32_t s = 0; s < ops->n_in; s++) {
-			const size_t blocks = ops->in[s].len / 16;
-			if (blocks == 0) continue;
-			memcpy(next, ops->in[s].data + 16 * blocks - 16, 16); /* in may be out */
-			gw_spe_aes_cbc_dec(k->dec, ops->in[s].data, out, blocks, gw_spe_aes_td, k->rounds, chain);
-			memcpy(chain, next, 16);
-			out += 16 * blocks;
-		}
+		gw_spe_aes_cbc_dec(k->dec, ops->in[0].data, ops->out, ops->in[0].len / 16, gw_spe_aes_td, k->rounds, ops->iv);
+	} else {
+		cbc_decrypt_batch(ops, n);
 	}
 }
 
@@ -166,7 +201,7 @@ void gw_spe_ctr_bytes(const gw_spe_aes_key *k, uint8_t counter[16], bool wrap32,
 
 static void ctr(gw_op *ops, size_t n)
 {
-	gw_spe_prefetch(gw_spe_aes_te, ops, n);
+	gw_spe_warm(gw_spe_aes_te, ops, n);
 	for (; n > 0; n--, ops++) {
 		uint8_t *out = ops->out, counter[16];
 		memcpy(counter, ops->iv, 16);
@@ -221,14 +256,14 @@ static void xts(const gw_op *op, xts_fn run, const uint32_t *rk, const void *tab
 
 static void xts_encrypt(gw_op *ops, size_t n)
 {
-	gw_spe_prefetch(gw_spe_aes_te, ops, n);
+	gw_spe_warm(gw_spe_aes_te, ops, n);
 	for (size_t i = 0; i < n; i++)
 		xts(&ops[i], gw_spe_aes_xts_enc, ((const xts_key *)ops[i].key)->data.enc, gw_spe_aes_te, false);
 }
 
 static void xts_decrypt(gw_op *ops, size_t n)
 {
-	gw_spe_prefetch(gw_spe_aes_td, ops, n);
+	gw_spe_warm(gw_spe_aes_td, ops, n);
 	for (size_t i = 0; i < n; i++)
 		xts(&ops[i], gw_spe_aes_xts_dec, ((const xts_key *)ops[i].key)->data.dec, gw_spe_aes_td, true);
 }

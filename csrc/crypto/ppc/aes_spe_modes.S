@@ -23,10 +23,10 @@
 	ECB gw_spe_aes_ecb_enc, E
 	ECB gw_spe_aes_ecb_dec, D
 
-/* r9: IV, replaced by the last ciphertext block. The chain is the state itself. */
+/* r9: IV, r10: where the last ciphertext block goes, or 0. The chain is the state itself. */
 	FUNC gw_spe_aes_cbc_enc
 	ENTER
-	stw 9, 8(1)
+	stw 10, 8(1)
 	LOAD4 lwz, rC0, rC1, rC2, rC3, 9, 0
 	SETUP
 	CACHE
@@ -37,11 +37,13 @@
 	STORE_STATE
 	bdnz 1b
 	lwz 9, 8(1)
+	cmpwi 9, 0
+	beq 2f
 	stw rC0, 0(9)
 	stw rC1, 4(9)
 	stw rC2, 8(9)
 	stw rC3, 12(9)
-	LEAVE
+2:	LEAVE
 
 /* r9: IV. From the last block to the first: the ciphertext before is then still there when in == out, and is needed
  * only once: as the IV of this block and as the next input. */
@@ -148,6 +150,29 @@
 
 	XTS gw_spe_aes_xts_enc, E
 	XTS gw_spe_aes_xts_dec, D
+
+/* r3: an AES table, whose 256 cache lines are asked for. */
+	FUNC gw_spe_prefetch
+	li 0, 32
+	mtctr 0
+	li 4, 32
+	li 5, 64
+	li 6, 96
+	li 7, 128
+	li 8, 160
+	li 9, 192
+	li 10, 224
+1:	dcbt 0, 3
+	dcbt 4, 3
+	dcbt 5, 3
+	dcbt 6, 3
+	dcbt 7, 3
+	dcbt 8, 3
+	dcbt 9, 3
+	dcbt 10, 3
+	addi 3, 3, 256
+	bdnz 1b
+	blr
 
 #endif
 	.section .note.GNU-stack, "", @progbits

@@ -112,7 +112,7 @@ static void full_tag(const gcm_key *k, const gw_op *op, const uint8_t j0[16], ui
 
 static void seal(gw_op *ops, size_t n)
 {
-	gw_spe_prefetch(gw_spe_aes_te, ops, n);
+	gw_spe_warm(gw_spe_aes_te, ops, n);
 	for (; n > 0; n--, ops++) {
 		const gcm_key *k = (const gcm_key *)ops->key;
 		uint8_t j0[16];
@@ -129,7 +129,7 @@ static void seal(gw_op *ops, size_t n)
 
 static void open_(gw_op *ops, size_t n)
 {
-	gw_spe_prefetch(gw_spe_aes_te, ops, n);
+	gw_spe_warm(gw_spe_aes_te, ops, n);
 	for (; n > 0; n--, ops++) {
 		const gcm_key *k = (const gcm_key *)ops->key;
 		uint8_t j0[16];

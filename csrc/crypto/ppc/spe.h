@@ -27,10 +27,10 @@ void gw_spe_aes_ecb_enc(const uint32_t *rk, const uint8_t *in, uint8_t *out, siz
 						uint32_t rounds);
 void gw_spe_aes_ecb_dec(const uint32_t *rk, const uint8_t *in, uint8_t *out, size_t blocks, const void *td,
 						uint32_t rounds);
-/* iv: 16 bytes, any alignment; replaced by the last ciphertext block. */
+/* iv: 16 bytes, any alignment, only read. The last ciphertext block goes to chain as well, unless
+ * that is NULL; it may be iv. */
 void gw_spe_aes_cbc_enc(const uint32_t *rk, const uint8_t *in, uint8_t *out, size_t blocks, const void *te,
-						uint32_t rounds, uint8_t *iv);
-/* iv is only read. */
+						uint32_t rounds, const uint8_t *iv, uint8_t *chain);
 void gw_spe_aes_cbc_dec(const uint32_t *rk, const uint8_t *in, uint8_t *out, size_t blocks, const void *td,
 						uint32_t rounds, const uint8_t *iv);
 /* tweak: 16 bytes, already encrypted; replaced by the one after the last block. */
@@ -60,7 +60,8 @@ void gw_spe_ctr_bytes(const gw_spe_aes_key *k, uint8_t counter[16], bool wrap32,
 /* y := (y ^ block) * H over whole blocks. table: 8192 bytes aligned to 4096, see aes_spe_ctr.S. y is 4-byte aligned. */
 void gw_spe_ghash(uint32_t y[4], const void *table, const uint8_t *data, size_t blocks);
 
-/* Reads the table into the L1 when the batch is long enough to pay for it. */
-void gw_spe_prefetch(const void *table, const gw_op *ops, size_t n);
+/* Asks for all 8192 bytes of an AES table (dcbt). gw_spe_warm: when the batch is long enough to pay for it. */
+void gw_spe_prefetch(const void *table);
+void gw_spe_warm(const void *table, const gw_op *ops, size_t n);
 
 #endif
