@@ -121,7 +121,7 @@ def _row(case: Case, taken: Sequence[Taken[Sample]], plain: Sequence[Taken[Sampl
         "valid": not reasons,
         "reasons": reasons,
         "sa": _sa(samples, direction),
-        "counts": counts(samples),
+        "counts": counts(samples, direction),
         "gateways": _gateways(samples),
         "machine_cpu_s_per_gb_without_iperf3": machine_cpu.as_dict() if machine_cpu else None,
         "inner_mtu_bytes": first.inner_mtu or None,
@@ -169,8 +169,7 @@ def _sa(samples: Sequence[Sample], direction: str) -> dict[str, Any] | None:
         sealed_bytes += sum(sa.bytes for sa in sender.sas if sa.direction == "out")
         wire_bytes += sum(sa.wire_bytes for sa in sender.sas if sa.direction == "out")
         opened_bytes += sum(sa.bytes for sa in receiver.sas if sa.direction == "in")
-        for reason, count in account.dropped.items():
-            drops[reason] = drops.get(reason, 0) + count
+        _add(drops, account.dropped)
     return {
         "packets": sum(a.opened for a, _ in accounts),
         "bytes": opened_bytes,
@@ -190,38 +189,30 @@ def _tun_drops(sample: Sample) -> int:
     return sum(i.get("tx_dropped", 0) for g in sample.gateways.values() for n, i in g.interfaces.items() if n == "esp0")
 
 
-def counts(samples: Sequence[Sample]) -> dict[str, float | None]:
-    """How much each system call carried, over all rounds and gateways. They carry no noise, so tests hold them."""
-    total: dict[str, int] = {}
+def counts(samples: Sequence[Sample], direction: str) -> dict[str, float | None]:
+    """How much each system call carried in the data's direction, over all rounds; acknowledgements, which travel
+    singly, are the other direction's. These carry no noise, so tests hold them."""
+    sent: dict[str, int] = {}
+    received: dict[str, int] = {}
     for sample in samples:
-        for gateway in sample.gateways.values():
-            for name, value in gateway.loop.items():
-                total[name] = total.get(name, 0) + value
-    names = {
-        "esp_packets_per_send": ("udp_send_packets", "udp_sends"),
-        "esp_packets_per_receive": ("udp_recv_packets", "udp_recvs"),
-        "receive_calls_per_packet": ("udp_recvs", "udp_recv_packets"),
-        "inner_segments_per_tun_write": ("tun_write_segments", "tun_writes"),
-        "tun_writes_per_packet": ("tun_writes", "tun_write_segments"),
-        "wakeups_per_packet": ("wakeups", "udp_recv_packets"),
-    }
+        if len(sample.gateways) == 2:
+            left, right = sample.gateways.values()
+            ends = (left, right) if direction == "forward" else (right, left)
+            for total, gateway in zip((sent, received), ends, strict=True):
+                _add(total, gateway.loop)
     return {
-        name: total[over] / total[under] if total.get(under) and over in total else None
-        for name, (over, under) in names.items()
+        "esp_packets_per_send": _ratio(sent, "udp_send_packets", "udp_sends"),
+        "esp_packets_per_receive": _ratio(received, "udp_recv_packets", "udp_recvs"),
+        "receive_calls_per_packet": _ratio(received, "udp_recvs", "udp_recv_packets"),
+        "inner_segments_per_tun_write": _ratio(received, "tun_write_segments", "tun_writes"),
+        "tun_writes_per_packet": _ratio(received, "tun_writes", "tun_write_segments"),
+        "wakeups_per_packet": _ratio(received, "wakeups", "udp_recv_packets"),
     }
 
 
-def data_counts(sample: Sample, direction: str) -> dict[str, float | None]:
-    """The same for the data's direction alone: acknowledgements, which travel singly, left out."""
-    left, right = list(sample.gateways.values())
-    sender, receiver = (left, right) if direction == "forward" else (right, left)
-    s, r = sender.loop, receiver.loop
-    return {
-        "esp_packets_per_send": _ratio(s, "udp_send_packets", "udp_sends"),
-        "inner_segments_per_tun_write": _ratio(r, "tun_write_segments", "tun_writes"),
-        "receive_calls_per_packet": _ratio(r, "udp_recvs", "udp_recv_packets"),
-        "tun_writes_per_packet": _ratio(r, "tun_writes", "tun_write_segments"),
-    }
+def _add(total: dict[str, int], part: Mapping[str, int]) -> None:
+    for name, value in part.items():
+        total[name] = total.get(name, 0) + value
 
 
 def _ratio(counters: Mapping[str, int], over: str, under: str) -> float | None:
@@ -239,9 +230,8 @@ def _gateways(samples: Sequence[Sample]) -> dict[str, Any]:
         loop: dict[str, int] = {}
         stages: dict[str, int] = {}
         for _, gateway in of_this:
-            for total, part in ((loop, gateway.loop), (stages, gateway.stage_cycles)):
-                for key, value in part.items():
-                    total[key] = total.get(key, 0) + value
+            _add(loop, gateway.loop)
+            _add(stages, gateway.stage_cycles)
         loop = {k: v for k, v in loop.items() if k not in ("alive", "started_ns", "now_ns")}
         result[name] = {
             "cpu_s_per_gb": per_gb.as_dict() if per_gb else None,

@@ -149,8 +149,8 @@ def check(
 ) -> Verdict:
     """left, right: differences over the run of the client's and the server's gateway. offload: of the veths.
 
-    received_bytes, sent_bytes: iperf3's payload a direction (``forward`` = left to right), omitted seconds included;
-    a direction that carried no load is absent.
+    received_bytes, sent_bytes: iperf3's payload a direction (``forward`` = left to right), the latter with omitted
+    seconds; a direction that carried no load is absent.
     """
     accounts = (account("forward", left, right, wan), account("reverse", right, left, wan))
     reasons: list[str] = []

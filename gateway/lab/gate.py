@@ -170,7 +170,7 @@ def _receive_all(receiver: socket.socket, lengths: range, content: bytes, what: 
             raise GateError(f"gate: {what}: {error.strerror}", code="gate") from error
         if len(packet) not in missing:
             raise GateError(
-                f"gate: {what}: a packet of {len(packet) + header} bytes came twice or unasked", code="gate"
+                f"gate: {what}: a packet of {len(packet) + header} bytes came unasked", code="gate"
             )
         if packet != _payload(content, len(packet)):
             raise GateError(f"gate: {what}: the packet of {len(packet) + header} bytes was changed", code="gate")
@@ -218,7 +218,7 @@ def _refused(sender: socket.socket, receiver: socket.socket, lengths: range, con
     packet = receiver.recv(65536)
     if packet != b"end":
         raise GateError(
-            f"gate: {what}: {len(packet)} bytes of payload passed although they exceed the MTU", code="gate"
+            f"gate: {what}: {len(packet)} bytes of payload passed, more than the MTU", code="gate"
         )
     told += _drain_errors(sender)
     if lengths and not told:

@@ -76,7 +76,14 @@ def enter_if_needed(argv: list[str] | None = None, unshare: Callable[[int], None
     command = argv or [sys.executable, *sys.orig_argv[1:]]
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(command[0], command, environment)
+    try:
+        os.execve(command[0], command, environment)
+    except OSError as error:
+        raise UnusableError(
+            f"cannot start {command[0]} again in a user namespace: {error.strerror}",
+            "is it in a directory that this user may not enter? Otherwise run with sudo",
+            "no-userns",
+        ) from error
 
 
 def _home_of(uid: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -56,7 +56,7 @@ class Options:
     rounds: int = 3
     repeats: int = -1
     """How many disturbed measurements may be repeated in all; negative = a third of them."""
-    load: iperf3.Load = iperf3.Load(SERVER_V4, CLIENT_V4)
+    load: iperf3.Load = field(default_factory=lambda: iperf3.Load(SERVER_V4, CLIENT_V4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class EndToEnd:
                     left,
                     right,
                     offload=self._options.offload,
-                    received_bytes={f.direction: f.received_bytes + f.omitted_bytes for f in done.result.flows},
+                    received_bytes={f.direction: f.received_bytes for f in done.result.flows},
                     sent_bytes={f.direction: f.sent_bytes + f.omitted_bytes for f in done.result.flows},
                 ),
                 gate=report,
