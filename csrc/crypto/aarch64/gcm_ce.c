@@ -62,7 +62,7 @@ CE_INLINE uint64x2_t ghash_lengths(uint64x2_t y, uint64_t a_bytes, uint64_t c_by
 
 /* ---- counter and hash together ---- */
 
-/* One packet in progress. ctr has native words; hashed: output bytes that y covers (sealing). */
+/* One packet in progress; ctr has native words. */
 typedef struct stream {
 	const gcm_key *k;
 	uint32x4_t ctr;
@@ -79,8 +79,8 @@ CE_INLINE void counters(uint8x16_t *b, int blocks, uint32x4_t *ctr)
 	}
 }
 
-/* Eight blocks, while eight others (hash; NULL: none yet) enter y. */
-CE_INLINE void eight(stream *s, const uint8_t *in, uint8_t *out, const uint8_t *hash, int rounds)
+/* Eight blocks, while eight others (at hash, if hashing) enter y. */
+CE_INLINE void eight(stream *s, const uint8_t *in, uint8_t *out, bool hashing, const uint8_t *hash, int rounds)
 {
 	const gw_aes_ce_key *k = &s->k->aes;
 	ghash_sum sum = ghash_zero();
@@ -91,13 +91,13 @@ CE_INLINE void eight(stream *s, const uint8_t *in, uint8_t *out, const uint8_t *
 		const uint8x16_t rk = vld1q_u8(k->enc[r]);
 		CE_UNROLL for (int i = 0; i < 8; i++) b[i] =
 			r < rounds - 1 ? vaesmcq_u8(vaeseq_u8(b[i], rk)) : vaeseq_u8(b[i], rk);
-		if (hash != NULL && r % 2 == 0 && r < 8) {
+		if (hashing && r % 2 == 0 && r < 8) {
 			uint64x2_t c0 = ghash_block(vld1q_u8(hash + 16 * r)), c1 = ghash_block(vld1q_u8(hash + 16 * r + 16));
 			if (r == 0) c0 = veorq_u64(c0, s->y);
 			ghash_add2(&sum, c0, c1, &s->k->ghash, r);
 		}
 	}
-	if (hash != NULL) s->y = ghash_reduce(sum);
+	if (hashing) s->y = ghash_reduce(sum);
 	const uint8x16_t last = vld1q_u8(k->enc[rounds]);
 	CE_UNROLL for (int i = 0; i < 8; i++) b[i] = veorq_u8(b[i], veorq_u8(last, vld1q_u8(in + 16 * i)));
 	ce_store(b, 8, out);
@@ -148,10 +148,11 @@ CE_INLINE void run(stream *s, const gw_op *op, bool seal, int rounds)
 		size_t len = op->in[i].len;
 		if (len >= 128) {
 			if (seal) {
-				eight(s, in, out, NULL, rounds);
+				eight(s, in, out, false, NULL, rounds);
 				in += 128, out += 128, len -= 128;
 			}
-			for (; len >= 128; in += 128, out += 128, len -= 128) eight(s, in, out, seal ? out - 128 : in, rounds);
+			for (; len >= 128; in += 128, out += 128, len -= 128)
+				eight(s, in, out, true, seal ? out - 128 : in, rounds);
 			if (seal) s->y = ghash_few(s->y, out - 128, 8, &s->k->ghash);
 		}
 		if (len > 0) few(s, in, out, len, seal, rounds);

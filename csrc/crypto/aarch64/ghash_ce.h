@@ -22,14 +22,19 @@ typedef struct ghash_sum {
 	uint64x2_t lo, mid, hi;
 } ghash_sum;
 
+/* Written out because compilers take vmull_p64's scalar arguments as a reason to load each half by itself. */
 CE_INLINE uint64x2_t ghash_mul_lo(uint64x2_t a, uint64x2_t b) /* of lanes 0 */
 {
-	return vreinterpretq_u64_p128(vmull_p64((poly64_t)vgetq_lane_u64(a, 0), (poly64_t)vgetq_lane_u64(b, 0)));
+	uint64x2_t r;
+	__asm__("pmull %0.1q, %1.1d, %2.1d" : "=w"(r) : "w"(a), "w"(b));
+	return r;
 }
 
 CE_INLINE uint64x2_t ghash_mul_hi(uint64x2_t a, uint64x2_t b) /* of lanes 1 */
 {
-	return vreinterpretq_u64_p128(vmull_high_p64(vreinterpretq_p64_u64(a), vreinterpretq_p64_u64(b)));
+	uint64x2_t r;
+	__asm__("pmull2 %0.1q, %1.2d, %2.2d" : "=w"(r) : "w"(a), "w"(b));
+	return r;
 }
 
 CE_INLINE uint64x2_t ghash_block(uint8x16_t bytes)
