@@ -86,11 +86,10 @@ static void copy_params(gw_sa *sa, const gw_sa_params *p, const gw_suite *s)
 
 static int set_keys(gw_sa *sa, const gw_sa_params *p, const gw_suite *s, gw_err *err)
 {
-	int rc = gw_suite_resolve(p->suite, p->impl, sa->implementation, sizeof(sa->implementation), err);
+	int rc = gw_suite_transform(s, p->impl, &sa->transform, err);
 
-	if (rc == 0)
-		rc = gw_transform_resolve(s->info.enc_alg, s->info.auth_alg, p->impl ? p->impl : "auto", &sa->transform, err);
 	if (rc != 0) return rc;
+	gw_transform_name(&sa->transform, sa->implementation, sizeof(sa->implementation));
 	sa->key = gw_transform_key_new(&sa->transform, p->enc_key, s->info.enc_key_bytes, p->auth_key,
 								   s->info.auth_key_bytes, err);
 	if (!sa->key) return -ENOMEM;

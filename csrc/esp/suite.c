@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "../crypto/impl.h"
-
 /*             name, enc_alg, auth_alg, key, salt, auth key, iv, block, icv, bench_only, legacy */
 #define GCM(bits)                                                                                                      \
 	{                                                                                                                  \
@@ -88,6 +86,33 @@ int gw_suite_icv(const gw_suite *s, uint32_t icv_bytes)
 	return -EINVAL;
 }
 
+static bool implemented(const char *alg)
+{
+	if (!alg[0] || strcmp(alg, "null") == 0) return true;
+	for (size_t i = 0; i < gw_impl_table_len; i++)
+		if (strcmp(gw_impl_table[i]->alg, alg) == 0 && gw_impl_selectable(gw_impl_table[i])) return true;
+	return false;
+}
+
+int gw_suite_transform(const gw_suite *s, const char *wish, gw_transform *out, gw_err *err)
+{
+	int rc;
+
+	err->text[0] = 0;
+	rc = gw_transform_resolve(s->info.enc_alg, s->info.auth_alg, wish ? wish : "auto", out, err);
+	if (rc == 0) return 0;
+	/* That no wish could be met says more than that this one was not. */
+	const char *missing = !implemented(s->info.enc_alg)    ? s->info.enc_alg
+						  : !implemented(s->info.auth_alg) ? s->info.auth_alg
+														   : NULL;
+	if (missing) {
+		snprintf(err->text, sizeof(err->text), "suite %s cannot run here: no implementation of %s", s->info.name,
+				 missing);
+		return -EOPNOTSUPP;
+	}
+	return rc;
+}
+
 int gw_suite_resolve(int suite, const char *wish, char *text, size_t text_len, gw_err *err)
 {
 	const gw_suite *s = gw_suite_row(suite);
@@ -98,13 +123,7 @@ int gw_suite_resolve(int suite, const char *wish, char *text, size_t text_len, g
 		snprintf(err->text, sizeof(err->text), "no suite has the number %d", suite);
 		return -ENOENT;
 	}
-	err->text[0] = 0;
-	rc = gw_transform_resolve(s->info.enc_alg, s->info.auth_alg, wish ? wish : "auto", &t, err);
-	if (rc == 0) {
-		gw_transform_name(&t, text, text_len);
-	} else if (!err->text[0]) {
-		snprintf(err->text, sizeof(err->text), "suite %s cannot run here: no implementation of %s%s%s", s->info.name,
-				 s->info.enc_alg, s->info.auth_alg[0] ? " + " : "", s->info.auth_alg);
-	}
+	rc = gw_suite_transform(s, wish, &t, err);
+	if (rc == 0) gw_transform_name(&t, text, text_len);
 	return rc;
 }

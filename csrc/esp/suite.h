@@ -4,7 +4,7 @@
 #ifndef GW_ESP_SUITE_H
 #define GW_ESP_SUITE_H
 
-#include "../gwdp.h"
+#include "../crypto/impl.h"
 
 /* How the 8 or 16 IV bytes on the wire become what the algorithm wants. */
 typedef enum gw_iv_style {
@@ -23,6 +23,9 @@ typedef struct gw_suite {
 const gw_suite *gw_suite_row(int suite); /* NULL when out of range */
 /* icv 0 = the suite's default. Returns the length in force, or -EINVAL when the suite does not know it. */
 int gw_suite_icv(const gw_suite *s, uint32_t icv_bytes);
+
+/* What would run, as gw_suite_resolve; *err says which algorithm nothing here implements. */
+int gw_suite_transform(const gw_suite *s, const char *wish, gw_transform *out, gw_err *err);
 
 /* ESP bytes (SPI..ICV) that carry `plain` bytes of payload and TFC padding. */
 static inline size_t gw_esp_len(uint32_t iv, uint32_t block, uint32_t icv, size_t plain)
