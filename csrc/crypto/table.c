@@ -34,7 +34,9 @@
 #define ARM                                                                                                            \
 	X(ecb_aes_neonbs)                                                                                                  \
 	X(cbc_aes_neonbs)                                                                                                  \
-	X(ctr_aes_neonbs)
+	X(ctr_aes_neonbs)                                                                                                  \
+	X(sha256_neon)                                                                                                     \
+	X(hmac_sha256_neon)
 #else
 #define ARM
 #endif
@@ -59,7 +61,9 @@
 	X(cbc_aes_spe)                                                                                                     \
 	X(ctr_aes_spe)                                                                                                     \
 	X(xts_aes_spe)                                                                                                     \
-	X(gcm_aes_spe)
+	X(gcm_aes_spe)                                                                                                     \
+	X(sha256_spe)                                                                                                      \
+	X(hmac_sha256_spe)
 #else
 #define PPC
 #endif

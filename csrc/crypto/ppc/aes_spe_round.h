@@ -15,6 +15,8 @@
  * Round keys: 15 slots of 16 bytes, right-aligned (last round at +224), 8-byte aligned.
  * cr1 compares the number of rounds with 12.
  */
+#include "spe_asm.h"
+
 #define rX0 6
 #define rX1 7
 #define rX2 8
@@ -33,21 +35,6 @@
 #define rW1 25
 #define rW2 26
 #define rW3 27
-
-#define FRAME 112
-#define FRAME_R14 16
-
-/* Only the low halves of r14-r31 are the caller's; compiled code never uses the upper ones. */
-.macro ENTER
-	stwu 1, -FRAME(1)
-	stmw 14, FRAME_R14(1)
-.endm
-
-.macro LEAVE
-	lmw 14, FRAME_R14(1)
-	addi 1, 1, FRAME
-	blr
-.endm
 
 /* Table address into the address registers. */
 .macro BASES table
@@ -253,12 +240,4 @@
 	stw rC1, 4(5)
 	stw rC2, 8(5)
 	stw rC3, 12(5)
-.endm
-
-.macro FUNC name
-	.globl \name
-	.hidden \name
-	.type \name, @function
-	.balignl 32, 0x60000000
-\name:
 .endm

@@ -60,6 +60,9 @@ void gw_spe_ctr_bytes(const gw_spe_aes_key *k, uint8_t counter[16], bool wrap32,
 /* y := (y ^ block) * H over whole blocks. table: 8192 bytes aligned to 4096, see aes_spe_ctr.S. y is 4-byte aligned. */
 void gw_spe_ghash(uint32_t y[4], const void *table, const uint8_t *data, size_t blocks);
 
+/* state: eight words. k: gw_sha256_k, 8-byte aligned. n >= 1 blocks of 64 bytes. */
+void gw_spe_sha256_blocks(uint32_t state[8], const uint8_t *data, size_t n, const uint32_t *k);
+
 /* Asks for all 8192 bytes of an AES table (dcbt). gw_spe_warm: when the batch is long enough to pay for it. */
 void gw_spe_prefetch(const void *table);
 void gw_spe_warm(const void *table, const gw_op *ops, size_t n);
