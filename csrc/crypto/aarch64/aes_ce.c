@@ -45,7 +45,7 @@ CE void gw_aes_ce_encrypt_block(const gw_aes_ce_key *k, const uint8_t *in, uint8
 {
 	uint8x16_t b = vld1q_u8(in);
 	uint32_t r = 0;
-	for (; r < k->rounds - 1; r++) b = vaesmcq_u8(vaeseq_u8(b, vld1q_u8(k->enc[r])));
+	CE_ROLLED for (; r < k->rounds - 1; r++) b = vaesmcq_u8(vaeseq_u8(b, vld1q_u8(k->enc[r])));
 	b = vaeseq_u8(b, vld1q_u8(k->enc[r]));
 	vst1q_u8(out, veorq_u8(b, vld1q_u8(k->enc[r + 1])));
 }
@@ -72,12 +72,12 @@ CE_INLINE void ecb_op(const gw_op *op, bool decrypt, int rounds)
 	ce_load_keys(rk, decrypt ? k->dec : k->enc, rounds);
 	for (uint32_t s = 0; s < op->n_in; s++) {
 		const uint8_t *in = op->in[s].data, *end = in + (op->in[s].len & ~(size_t)15);
-		for (; end - in >= 128; in += 128, out += 128) ecb_step(in, out, rk, 8, decrypt, rounds);
+		CE_ROLLED for (; end - in >= 128; in += 128, out += 128) ecb_step(in, out, rk, 8, decrypt, rounds);
 		if (end - in >= 64) {
 			ecb_step(in, out, rk, 4, decrypt, rounds);
 			in += 64, out += 64;
 		}
-		for (; in < end; in += 16, out += 16) ecb_step(in, out, rk, 1, decrypt, rounds);
+		CE_ROLLED for (; in < end; in += 16, out += 16) ecb_step(in, out, rk, 1, decrypt, rounds);
 	}
 }
 
@@ -117,12 +117,12 @@ CE_INLINE void cbc_decrypt_op(const gw_op *op, int rounds)
 	ce_load_keys(rk, k->dec, rounds);
 	for (uint32_t s = 0; s < op->n_in; s++) {
 		const uint8_t *in = op->in[s].data, *end = in + (op->in[s].len & ~(size_t)15);
-		for (; end - in >= 128; in += 128, out += 128) chain = cbc_step(in, out, chain, rk, 8, rounds);
+		CE_ROLLED for (; end - in >= 128; in += 128, out += 128) chain = cbc_step(in, out, chain, rk, 8, rounds);
 		if (end - in >= 64) {
 			chain = cbc_step(in, out, chain, rk, 4, rounds);
 			in += 64, out += 64;
 		}
-		for (; in < end; in += 16, out += 16) chain = cbc_step(in, out, chain, rk, 1, rounds);
+		CE_ROLLED for (; in < end; in += 16, out += 16) chain = cbc_step(in, out, chain, rk, 1, rounds);
 	}
 }
 
@@ -155,12 +155,12 @@ CE_INLINE uint32x4_t ctr_run(const uint8_t *in, uint8_t *out, size_t blocks, uin
 							 int rounds)
 {
 	const uint8_t *end = in + 16 * blocks;
-	for (; end - in >= 128; in += 128, out += 128) ctr = ctr_step(in, out, ctr, rk, 8, rounds);
+	CE_ROLLED for (; end - in >= 128; in += 128, out += 128) ctr = ctr_step(in, out, ctr, rk, 8, rounds);
 	if (end - in >= 64) {
 		ctr = ctr_step(in, out, ctr, rk, 4, rounds);
 		in += 64, out += 64;
 	}
-	for (; in < end; in += 16, out += 16) ctr = ctr_step(in, out, ctr, rk, 1, rounds);
+	CE_ROLLED for (; in < end; in += 16, out += 16) ctr = ctr_step(in, out, ctr, rk, 1, rounds);
 	return ctr;
 }
 

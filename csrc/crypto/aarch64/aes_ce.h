@@ -15,6 +15,7 @@
 #define CE_INLINE  static inline CE __attribute__((always_inline))
 #define CE_OUTLINE static CE __attribute__((noinline))
 #define CE_UNROLL  _Pragma("GCC unroll 16")
+#define CE_ROLLED  _Pragma("GCC unroll 1") /* compilers unroll for in-order cores: code size without a gain here */
 
 #define CE_MAX_ROUNDS 14
 

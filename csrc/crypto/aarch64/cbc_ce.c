@@ -28,18 +28,32 @@ static bool next_span(lane *l)
 	return true;
 }
 
-/* One block in each lane. x is chain ^ last key: the XOR with that key joins the one with the first round key, so that
- * nothing but AES stands on the path from block to block. */
-CE_INLINE void cbc_step(uint8x16_t *x, const uint8_t **in, uint8_t **out, size_t at, int lanes, uint8x16_t ends,
+/* `deep` blocks in each lane, loaded before any is stored. x is chain ^ last key: the XOR with that key joins the one
+ * with the first round key, so that nothing but AES stands on the path from block to block. */
+CE_INLINE void cbc_step(uint8x16_t *x, const uint8_t **in, uint8_t **out, int lanes, int deep, uint8x16_t ends,
 						const uint8x16_t *rk, int rounds)
 {
-	CE_UNROLL for (int i = 0; i < lanes; i++) x[i] = vaesmcq_u8(vaeseq_u8(x[i], veorq_u8(vld1q_u8(in[i] + at), ends)));
-	CE_UNROLL for (int r = 1; r < rounds - 1; r++) CE_UNROLL for (int i = 0; i < lanes; i++) x[i] =
-		vaesmcq_u8(vaeseq_u8(x[i], rk[r]));
+	uint8x16_t b[LANES][4];
 	CE_UNROLL for (int i = 0; i < lanes; i++)
 	{
-		x[i] = vaeseq_u8(x[i], rk[rounds - 1]);
-		vst1q_u8(out[i] + at, veorq_u8(x[i], rk[rounds]));
+		ce_load(b[i], deep, in[i]);
+		in[i] += 16 * deep;
+	}
+	CE_UNROLL for (int j = 0; j < deep; j++)
+	{
+		CE_UNROLL for (int i = 0; i < lanes; i++) x[i] = vaesmcq_u8(vaeseq_u8(x[i], veorq_u8(b[i][j], ends)));
+		CE_UNROLL for (int r = 1; r < rounds - 1; r++) CE_UNROLL for (int i = 0; i < lanes; i++) x[i] =
+			vaesmcq_u8(vaeseq_u8(x[i], rk[r]));
+		CE_UNROLL for (int i = 0; i < lanes; i++)
+		{
+			x[i] = vaeseq_u8(x[i], rk[rounds - 1]);
+			b[i][j] = veorq_u8(x[i], rk[rounds]);
+		}
+	}
+	CE_UNROLL for (int i = 0; i < lanes; i++)
+	{
+		ce_store(b[i], deep, out[i]);
+		out[i] += 16 * deep;
 	}
 }
 
@@ -47,25 +61,24 @@ CE_INLINE void cbc_step(uint8x16_t *x, const uint8_t **in, uint8_t **out, size_t
 CE_INLINE void cbc_run(lane *l, int lanes, size_t blocks, const uint8x16_t *rk, int rounds)
 {
 	const uint8x16_t ends = veorq_u8(rk[0], rk[rounds]);
-	const int abreast = lanes == 1 ? 4 : 1; /* blocks a turn: a single lane has registers to spare, and few to count */
+	const int deep = lanes == 1 ? 4 : 2;
 	uint8x16_t x[LANES];
 	const uint8_t *in[LANES];
 	uint8_t *out[LANES];
-	size_t at = 0;
+	size_t left = blocks;
 	CE_UNROLL for (int i = 0; i < lanes; i++)
 	{
 		x[i] = veorq_u8(l[i].chain, rk[rounds]);
 		in[i] = l[i].in;
 		out[i] = l[i].out;
 	}
-	for (; abreast > 1 && at + 64 <= 16 * blocks; at += 64)
-		CE_UNROLL for (int k = 0; k < abreast; k++) cbc_step(x, in, out, at + 16 * k, lanes, ends, rk, rounds);
-	for (; at < 16 * blocks; at += 16) cbc_step(x, in, out, at, lanes, ends, rk, rounds);
+	CE_ROLLED for (; left >= (size_t)deep; left -= (size_t)deep) cbc_step(x, in, out, lanes, deep, ends, rk, rounds);
+	CE_ROLLED for (; left > 0; left--) cbc_step(x, in, out, lanes, 1, ends, rk, rounds);
 	CE_UNROLL for (int i = 0; i < lanes; i++)
 	{
 		l[i].chain = veorq_u8(x[i], rk[rounds]);
-		l[i].in += 16 * blocks;
-		l[i].out += 16 * blocks;
+		l[i].in = in[i];
+		l[i].out = out[i];
 		l[i].blocks -= blocks;
 	}
 }

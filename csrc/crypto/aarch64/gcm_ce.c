@@ -39,7 +39,8 @@ CE static int setkey(void *ctx, const uint8_t *key, size_t len)
 
 CE_OUTLINE uint64x2_t ghash(uint64x2_t y, const uint8_t *data, size_t len, const gw_ghash_ce_key *k)
 {
-	while (len >= 16) {
+	CE_ROLLED while (len >= 16)
+	{
 		const size_t blocks = len / 16 < GHASH_CE_POWERS ? len / 16 : GHASH_CE_POWERS;
 		y = ghash_few(y, data, (int)blocks, k);
 		data += 16 * blocks, len -= 16 * blocks;
@@ -110,7 +111,8 @@ CE_INLINE void few(stream *s, const uint8_t *in, uint8_t *out, size_t len, bool 
 	const uint8_t *hash = seal ? out : in;
 	const size_t all = len;
 	if (!seal) s->y = ghash(s->y, hash, all, &s->k->ghash);
-	while (len > 0) {
+	CE_ROLLED while (len > 0)
+	{
 		uint8_t pad[64];
 		uint8x16_t b[4];
 		const bool whole = len >= 64;
@@ -151,7 +153,7 @@ CE_INLINE void run(stream *s, const gw_op *op, bool seal, int rounds)
 				eight(s, in, out, false, NULL, rounds);
 				in += 128, out += 128, len -= 128;
 			}
-			for (; len >= 128; in += 128, out += 128, len -= 128)
+			CE_ROLLED for (; len >= 128; in += 128, out += 128, len -= 128)
 				eight(s, in, out, true, seal ? out - 128 : in, rounds);
 			if (seal) s->y = ghash_few(s->y, out - 128, 8, &s->k->ghash);
 		}

@@ -83,7 +83,8 @@ CE_INLINE ghash_sum ghash_zero(void)
 CE_INLINE uint64x2_t ghash_few(uint64x2_t y, const uint8_t *data, int blocks, const gw_ghash_ce_key *k)
 {
 	ghash_sum s = ghash_zero();
-	for (int i = 0; i < blocks; i++) {
+	CE_ROLLED for (int i = 0; i < blocks; i++)
+	{
 		ghash_add1(&s, veorq_u64(y, ghash_block(vld1q_u8(data + 16 * i))), k, GHASH_CE_POWERS - blocks + i);
 		y = vdupq_n_u64(0);
 	}

@@ -21,7 +21,8 @@ CE_INLINE void run_lanes(sha256_lane *l, int lanes, size_t blocks)
 		efgh[i] = vld1q_u32(l[i].state + 4);
 		p[i] = l[i].data;
 	}
-	for (size_t n = 0; n < blocks; n++) {
+	CE_ROLLED for (size_t n = 0; n < blocks; n++)
+	{
 		uint32x4_t w[LANES][4], abcd0[LANES], efgh0[LANES];
 		CE_UNROLL for (int i = 0; i < lanes; i++)
 		{

@@ -53,7 +53,8 @@ CE_INLINE uint8x16_t xts_run(const uint8_t *in, uint8_t *out, size_t blocks, uin
 	if (blocks >= 8) {
 		uint8x16_t t[8] = {tweak};
 		CE_UNROLL for (int i = 1; i < 8; i++) t[i] = times_x(t[i - 1]);
-		for (; blocks >= 8; blocks -= 8, in += 128, out += 128) {
+		CE_ROLLED for (; blocks >= 8; blocks -= 8, in += 128, out += 128)
+		{
 			xts_step(in, out, t, rk, 8, decrypt, rounds);
 			CE_UNROLL for (int i = 0; i < 8; i++) t[i] = times_x8(t[i]);
 		}
@@ -66,7 +67,8 @@ CE_INLINE uint8x16_t xts_run(const uint8_t *in, uint8_t *out, size_t blocks, uin
 		tweak = times_x(t[3]);
 		blocks -= 4, in += 64, out += 64;
 	}
-	for (; blocks > 0; blocks--, in += 16, out += 16) {
+	CE_ROLLED for (; blocks > 0; blocks--, in += 16, out += 16)
+	{
 		xts_step(in, out, &tweak, rk, 1, decrypt, rounds);
 		tweak = times_x(tweak);
 	}
