@@ -92,46 +92,84 @@ GW_INLINE GW_TARGET_VAES __m512i counter_block(__m512i v)
         v, _mm512_broadcast_i32x4(_mm_set_epi8(12, 13, 14, 15, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)));
 }
 
-/* ---- where the data is: stream byte `at`, across spans ---- */
+/* ---- where the data is: by stream byte `at`, across spans ---- */
 
 typedef struct source {
-    const uint8_t *base[GW_OP_SPANS]; /* span's data less its first stream byte */
-    size_t first[GW_OP_SPANS], end[GW_OP_SPANS]; /* stream bytes */
-    uint32_t n, now;
+    const gw_op *op;
+    const uint8_t *base, *base2; /* of the current and the next span, less their first stream byte */
+    size_t end, end2;            /* their ends, in stream bytes */
+    uint32_t next;               /* span after the current one */
 } source;
+
+GW_INLINE void second_span(source *s)
+{
+    const gw_span *in = s->op->in;
+    s->base2 = s->base;
+    s->end2 = s->end;
+    if (s->next >= s->op->n_in) return;
+    s->base2 = (const uint8_t *)((uintptr_t)in[s->next].data - s->end);
+    s->end2 = s->end + in[s->next].len;
+}
 
 GW_INLINE void open_source(source *s, const gw_op *op)
 {
-    size_t at = 16;
-    s->n = op->n_in;
-    s->now = 0;
-    for (uint32_t i = 0; i < op->n_in; i++) {
-        s->base[i] = (const uint8_t *)((uintptr_t)op->in[i].data - at);
-        s->first[i] = at;
-        s->end[i] = at += op->in[i].len;
+    s->op = op;
+    s->base = (const uint8_t *)((uintptr_t)op->in[0].data - 16);
+    s->end = 16 + (op->n_in > 0 ? op->in[0].len : 0);
+    s->next = 1;
+    second_span(s);
+}
+
+/* Makes the span that holds stream byte `at` the current one. */
+GW_INLINE void seek(source *s, size_t at)
+{
+    while (__builtin_expect(at >= s->end && s->next < s->op->n_in, 0)) {
+        s->base = s->base2;
+        s->end = s->end2;
+        s->next++;
+        second_span(s);
     }
 }
 
-GW_INLINE GW_TARGET_VAES __mmask64 mask_between(size_t at, size_t first, size_t end)
+/* All ones below bit n; n may be negative or beyond 64. */
+GW_INLINE GW_TARGET_VAES __mmask64 below(ptrdiff_t n)
 {
-    const size_t to = gw_minus(end, at), from = gw_minus(first, at);
-    return gw_mask_of(to) & ~gw_mask_of(from);
+    n = n < 0 ? 0 : n;
+    return _bzhi_u64(~0ull, (uint32_t)(n > 64 ? 64 : n));
 }
 
-/* Any 64 stream bytes; those that are no data are zero. */
-GW_INLINE GW_TARGET_VAES __m512i load_any(const source *s, size_t at)
+/* 64 stream bytes that lie in the current and the next span; those beyond are zero. skip: bytes in front, no data. */
+GW_INLINE GW_TARGET_VAES __m512i load_two(const source *s, size_t at, __mmask64 skip)
 {
-    __m512i v = _mm512_setzero_si512();
-    for (uint32_t i = 0; i < s->n; i++)
-        v = _mm512_mask_loadu_epi8(v, mask_between(at, s->first[i], s->end[i]), s->base[i] + at);
-    return v;
+    const __mmask64 one = below((ptrdiff_t)(s->end - at)), both = below((ptrdiff_t)(s->end2 - at));
+    return _mm512_mask_loadu_epi8(_mm512_maskz_loadu_epi8(one & ~skip, s->base + at), both & ~one & ~skip,
+                                  s->base2 + at);
 }
 
-GW_INLINE GW_TARGET_VAES gw_four load_group(source *s, size_t at)
+/* Three spans within one run: a 64-byte span in the middle. Copied together, at most 320 bytes. */
+static __attribute__((noinline)) void gather(const gw_op *op, size_t at, uint8_t *to, size_t cap)
 {
-    while (s->now + 1 < s->n && at >= s->end[s->now]) s->now++;
-    if (at >= s->first[s->now] && at + 256 <= s->end[s->now]) return gw_load256bytes(s->base[s->now] + at);
-    return (gw_four){load_any(s, at), load_any(s, at + 64), load_any(s, at + 128), load_any(s, at + 192)};
+    const size_t len = gw_op_len(op), skip = at == 0 ? 16 : 0, from = at + skip - 16;
+    const size_t n = len - from < cap - skip ? len - from : cap - skip;
+    memset(to, 0, cap);
+    gw_op_gather(op, from, to + skip, n);
+}
+
+GW_INLINE GW_TARGET_VAES gw_four load_group(source *s, size_t at, bool first)
+{
+    const __mmask64 skip = first ? 0xffff : 0;
+    seek(s, first ? 16 : at);
+    if (__builtin_expect(at + 256 <= s->end, 1)) {
+        if (!first) return gw_load256bytes(s->base + at);
+        return (gw_four){_mm512_maskz_loadu_epi8(~skip, s->base), gw_load512(s->base + 64), gw_load512(s->base + 128),
+                         gw_load512(s->base + 192)};
+    }
+    if (at + 256 <= s->end2)
+        return (gw_four){load_two(s, at, skip), load_two(s, at + 64, 0), load_two(s, at + 128, 0),
+                         load_two(s, at + 192, 0)};
+    uint8_t copy[256] __attribute__((aligned(64)));
+    gather(s->op, at, copy, sizeof copy);
+    return gw_load256bytes(copy);
 }
 
 /* ---- a packet ---- */
@@ -140,7 +178,7 @@ typedef struct packet {
     const gcm_key *k;
     source in;
     uint8_t *out;    /* less 16: by stream byte */
-    size_t end;      /* stream bytes: 16 + data */
+    size_t end;      /* in stream bytes: 16 + data */
     __m512i counter; /* next four */
     __m512i acc;     /* GHASH so far, in four lanes */
     __m128i aad;     /* block 0 of GHASH, byte-reversed, what came before it added */
@@ -165,7 +203,7 @@ GW_INLINE GW_TARGET_VAES void begin(packet *p, const gw_op *op, size_t len)
     open_source(&p->in, op);
     p->out = (uint8_t *)((uintptr_t)op->out - 16);
     p->end = len + 16;
-    if (op->iv_len == 12)
+    if (__builtin_expect(op->iv_len == 12, 1))
         j0 = _mm_or_si128(_mm_maskz_loadu_epi8(0x0fff, op->iv), _mm_set_epi32(1, 0, 0, 0));
     else
         j0 = _mm_shuffle_epi8(gw_gcm_hashed_iv(h, op->iv, op->iv_len),
@@ -175,10 +213,13 @@ GW_INLINE GW_TARGET_VAES void begin(packet *p, const gw_op *op, size_t len)
     p->lengths = _mm_set_epi64x((long long)(8 * (uint64_t)op->aad_len), (long long)(8 * (uint64_t)len));
     p->acc = _mm512_setzero_si512();
 
-    size_t before = op->aad_len <= 16 ? 0 : (op->aad_len - 1) & ~(size_t)15;
-    const __m128i last = _mm_maskz_loadu_epi8((__mmask16)gw_mask_of(op->aad_len - before), op->aad + before);
-    p->aad = gw_reverse128(last);
-    if (before > 0) p->aad = _mm_xor_si128(p->aad, gw_ghash_bytes128(h, _mm_setzero_si128(), op->aad, before));
+    if (__builtin_expect(op->aad_len <= 16, 1)) {
+        p->aad = gw_reverse128(_mm_maskz_loadu_epi8((__mmask16)below(op->aad_len), op->aad));
+    } else {
+        const size_t before = (op->aad_len - 1) & ~(size_t)15;
+        const __m128i y = gw_ghash_bytes128(h, _mm_setzero_si128(), op->aad, before);
+        p->aad = _mm_xor_si128(y, gw_reverse128(gw_load_part128(op->aad + before, op->aad_len - before)));
+    }
 }
 
 GW_INLINE GW_TARGET_VAES __m512i with_aad(const packet *p, __m512i reversed)
@@ -197,7 +238,7 @@ GW_INLINE GW_TARGET_VAES gw_four group(packet *p, size_t at, bool seal, bool fir
     v.b = next_counters(p);
     v.c = next_counters(p);
     v.d = next_counters(p);
-    x = load_group(&p->in, at);
+    x = load_group(&p->in, at, first);
     GW_VAES_ROUND(_mm512_xor_si512, v, gw_key512(k->rk[0]));
 #define ROUND(r) GW_VAES_ROUND(_mm512_aesenc_epi128, v, gw_key512(k->rk[r]))
     ROUND(1);
@@ -214,7 +255,14 @@ GW_INLINE GW_TARGET_VAES gw_four group(packet *p, size_t at, bool seal, bool fir
     ROUND(8);
     ROUND(9);
     if (!first) p->acc = reduce(s);
-    for (uint32_t r = 10; r < k->rounds; r++) ROUND(r);
+    if (k->rounds > 10) {
+        ROUND(10);
+        ROUND(11);
+    }
+    if (k->rounds > 12) {
+        ROUND(12);
+        ROUND(13);
+    }
     GW_VAES_ROUND(_mm512_aesenclast_epi128, v, gw_key512(k->rk[k->rounds]));
     if (first) p->mask = _mm512_castsi512_si128(v.a);
     v = gw_xor_four(v, x);
@@ -243,12 +291,40 @@ GW_INLINE GW_TARGET_VAES __m128i tail(packet *p, size_t at, uint32_t blocks, boo
     GW_UNROLL for (int i = 0; i < n; i++)
     {
         v[i] = _mm512_xor_si512(next_counters(p), gw_key512(k->rk[0]));
-        m[i] = mask_between(at + 64 * (size_t)i, 16, p->end);
-        x[i] = load_any(&p->in, at + 64 * (size_t)i);
+        m[i] = below((ptrdiff_t)(p->end - at) - 64 * i); /* all ones up to n - 3 */
     }
-    for (uint32_t r = 1; r < k->rounds; r++) {
-        const __m512i key = gw_key512(k->rk[r]);
-        GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm512_aesenc_epi128(v[i], key);
+    if (first) m[0] &= ~(__mmask64)0xffff;
+    seek(&p->in, first ? 16 : at);
+    if (p->in.end >= p->end) {
+        GW_UNROLL for (int i = 0; i < n; i++) x[i] = _mm512_maskz_loadu_epi8(m[i], p->in.base + at + 64 * (size_t)i);
+    } else if (p->in.end2 >= p->end) {
+        GW_UNROLL for (int i = 0; i < n; i++) x[i] = load_two(&p->in, at + 64 * (size_t)i, i == 0 && first ? 0xffff : 0);
+    } else {
+        uint8_t copy[320] __attribute__((aligned(64)));
+        gather(p->in.op, at, copy, sizeof copy);
+        GW_UNROLL for (int i = 0; i < n; i++) x[i] = gw_load512(copy + 64 * i);
+    }
+#define TAIL_ROUND(r)                                                                                                  \
+    do {                                                                                                               \
+        const __m512i key = gw_key512(k->rk[r]);                                                                       \
+        GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm512_aesenc_epi128(v[i], key);                                  \
+    } while (0)
+    TAIL_ROUND(1);
+    TAIL_ROUND(2);
+    TAIL_ROUND(3);
+    TAIL_ROUND(4);
+    TAIL_ROUND(5);
+    TAIL_ROUND(6);
+    TAIL_ROUND(7);
+    TAIL_ROUND(8);
+    TAIL_ROUND(9);
+    if (k->rounds > 10) {
+        TAIL_ROUND(10);
+        TAIL_ROUND(11);
+    }
+    if (k->rounds > 12) {
+        TAIL_ROUND(12);
+        TAIL_ROUND(13);
     }
     GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm512_aesenclast_epi128(v[i], gw_key512(k->rk[k->rounds]));
     if (first) p->mask = _mm512_castsi512_si128(v[0]);
@@ -307,11 +383,19 @@ GW_INLINE GW_TARGET_VAES __m128i run(const gw_op *op, size_t len, bool seal)
     return _mm_xor_si128(gw_reverse128(y), p.mask);
 }
 
+/* gw_op_len without a loop: a short packet feels one. */
+GW_INLINE size_t length_of(const gw_op *op)
+{
+    size_t len = op->n_in > 0 ? op->in[0].len : 0;
+    len += op->n_in > 1 ? op->in[1].len : 0;
+    return len + (op->n_in > 2 ? op->in[2].len : 0);
+}
+
 GW_TARGET_VAES static void seal(gw_op *ops, size_t n)
 {
     for (; n > 0; n--, ops++) {
-        const __m128i tag = run(ops, gw_op_len(ops), true);
-        _mm_mask_storeu_epi8(ops->tag, (__mmask16)gw_mask_of(ops->tag_len), tag);
+        const __m128i tag = run(ops, length_of(ops), true);
+        _mm_mask_storeu_epi8(ops->tag, (__mmask16)below(ops->tag_len), tag);
         ops->status = 0;
     }
 }
@@ -319,8 +403,8 @@ GW_TARGET_VAES static void seal(gw_op *ops, size_t n)
 GW_TARGET_VAES static void open_(gw_op *ops, size_t n)
 {
     for (; n > 0; n--, ops++) {
-        const size_t len = gw_op_len(ops);
-        const __mmask16 bytes = (__mmask16)gw_mask_of(ops->tag_len);
+        const size_t len = length_of(ops);
+        const __mmask16 bytes = (__mmask16)below(ops->tag_len);
         const __m128i tag = run(ops, len, false), want = _mm_maskz_loadu_epi8(bytes, ops->tag);
         const bool good = _mm_mask_cmpneq_epi8_mask(bytes, tag, want) == 0;
         ops->status = good ? 0 : -EBADMSG;
