@@ -36,7 +36,9 @@
 	X(cbc_aes_neonbs)                                                                                                  \
 	X(ctr_aes_neonbs)                                                                                                  \
 	X(sha256_neon)                                                                                                     \
-	X(hmac_sha256_neon)
+	X(hmac_sha256_neon)                                                                                                \
+	X(sha256_neon4)                                                                                                    \
+	X(hmac_sha256_neon4)
 #else
 #define ARM
 #endif
@@ -49,7 +51,10 @@
 	X(xts_aes_ce)                                                                                                      \
 	X(gcm_aes_ce)                                                                                                      \
 	X(sha256_ce)                                                                                                       \
-	X(hmac_sha256_ce)
+	X(hmac_sha256_ce)                                                                                                  \
+	X(ecb_aes_neon)                                                                                                    \
+	X(cbc_aes_neon)                                                                                                    \
+	X(ctr_aes_neon)
 #else
 #define AARCH64
 #endif
