@@ -65,6 +65,8 @@ check: dev
 # Cross builds for other processors, and test-emulated.
 include $(wildcard mk/*.mk)
 test-emulated: | dev
+# Their compiler is a wheel of the development environment.
+$(foreach target,$(CROSS_TARGETS),$(CROSS_OBJ_$(target))): | .venv/stamp-dev
 
 $(patsubst %,test-%,$(filter-out emulated,$(TIERS))): test-%: dev
 	@env -u MAKEFLAGS -u MAKELEVEL $(BIN)/python -m pytest -q tests/$*
