@@ -35,6 +35,7 @@
 	X(ecb_aes_neonbs)                                                                                                  \
 	X(cbc_aes_neonbs)                                                                                                  \
 	X(ctr_aes_neonbs)                                                                                                  \
+	X(gcm_aes_neonbs)                                                                                                  \
 	X(sha256_neon)                                                                                                     \
 	X(hmac_sha256_neon)                                                                                                \
 	X(sha256_neon4)                                                                                                    \

@@ -21,6 +21,13 @@ int gw_neonbs_setkey(void *ctx, const uint8_t *key, size_t len);
 /* groups (at least 1) of eight blocks each; in may equal out, neither has an alignment. */
 void gw_neonbs_encrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups);
 void gw_neonbs_decrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups);
+/* Counter mode: counter holds words 0, 2, 1, 3 of the first counter block in native order and moves on; word 3 must
+ * not wrap within these groups. */
+void gw_neonbs_ctr(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups,
+				   uint32_t counter[4]);
+/* The same from a counter block in memory, which moves on: all of it (carry) or its last word alone, as GCM counts. */
+void gw_neonbs_ctr_groups(const gw_neonbs_key *k, uint8_t *out, const uint8_t *in, size_t groups, uint8_t counter[16],
+						  bool carry);
 /* SubBytes less its constant 0x63 on 128 bytes (16-byte aligned); the first two arguments are not used. */
 void gw_neonbs_subbytes(const void *none, uint32_t zero, uint8_t *out, const uint8_t *in, size_t groups);
 

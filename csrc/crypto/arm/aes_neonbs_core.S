@@ -216,13 +216,14 @@
 #define FRAME_ROUNDS 132
 #define FRAME_SP 136
 #define FRAME_RETURN 140
+#define FRAME_COUNTER 144
 
 .macro enter
 	push	{r4-r11, lr}
 	vpush	{d8-d15}
 	ldr	r4, [sp, #100]
 	mov	r5, sp
-	sub	sp, sp, #144
+	sub	sp, sp, #160
 	bic	sp, sp, #15
 	str	r0, [sp, #FRAME_KEYS]
 	str	r1, [sp, #FRAME_ROUNDS]
@@ -390,6 +391,78 @@ gw_neonbs_cbc_encrypt:
 	leave
 	.size	gw_neonbs_cbc_encrypt, . - gw_neonbs_cbc_encrypt
 
+/* void gw_neonbs_ctr(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups,
+ *                    uint32_t counter[4]);
+ * counter: words 0, 2, 1, 3 of the first counter block in native order, 16-byte aligned; it moves on. Word 3 must not
+ * wrap on the way. */
+	.p2align 4
+.Lctr_lanes:
+	.word	.Llanes - .Lctr_lanes_pc - 8
+	.global	gw_neonbs_ctr
+	.hidden	gw_neonbs_ctr
+	.type	gw_neonbs_ctr, %function
+gw_neonbs_ctr:
+	enter
+	ldr	r5, [r5, #104]
+	str	r5, [sp, #FRAME_COUNTER]
+.Lctr_group:
+	ldr	r5, .Lctr_lanes
+	ldr	r1, [sp, #FRAME_COUNTER]
+.Lctr_lanes_pc:
+	add	r5, pc, r5
+	vld1.32	{d16, d17}, [r1:128]
+	vldmia	r5, {d0-d15}
+	vmov.i64 q9, #0
+	vmov.i32 d19, #8
+	vshl.i64 d19, d19, #32
+	vadd.i32 q9, q9, q8
+	vst1.32	{d18, d19}, [r1:128]
+	vadd.i32 q7, q7, q8
+	vadd.i32 q6, q6, q8
+	vadd.i32 q5, q5, q8
+	vadd.i32 q4, q4, q8
+	vadd.i32 q3, q3, q8
+	vadd.i32 q2, q2, q8
+	vadd.i32 q1, q1, q8
+	vadd.i32 q0, q0, q8
+	vrev32.8 q7, q7
+	vrev32.8 q6, q6
+	vrev32.8 q5, q5
+	vrev32.8 q4, q4
+	vrev32.8 q3, q3
+	vrev32.8 q2, q2
+	vrev32.8 q1, q1
+	vrev32.8 q0, q0
+	bl	encrypt_q7_q0
+	vld2.32	{d30, d31}, [r3]!
+	vld2.32	{d28, d29}, [r3]!
+	vld2.32	{d26, d27}, [r3]!
+	vld2.32	{d24, d25}, [r3]!
+	vld2.32	{d22, d23}, [r3]!
+	vld2.32	{d20, d21}, [r3]!
+	vld2.32	{d18, d19}, [r3]!
+	vld2.32	{d16, d17}, [r3]!
+	veor	q7, q7, q15
+	veor	q6, q6, q14
+	veor	q5, q5, q13
+	veor	q4, q4, q12
+	veor	q3, q3, q11
+	veor	q2, q2, q10
+	veor	q1, q1, q9
+	veor	q0, q0, q8
+	vst2.32	{d14, d15}, [r2]!
+	vst2.32	{d12, d13}, [r2]!
+	vst2.32	{d10, d11}, [r2]!
+	vst2.32	{d8, d9}, [r2]!
+	vst2.32	{d6, d7}, [r2]!
+	vst2.32	{d4, d5}, [r2]!
+	vst2.32	{d2, d3}, [r2]!
+	vst2.32	{d0, d1}, [r2]!
+	subs	r4, r4, #1
+	bne	.Lctr_group
+	leave
+	.size	gw_neonbs_ctr, . - gw_neonbs_ctr
+
 /* Indices of row_down, a row (lower half, upper half) for i = 0, 1, ... 15; and for i = 15, 14, ... 0. */
 .macro row_index i
 .if (\i) % 4 == 0
@@ -415,6 +488,13 @@ gw_neonbs_cbc_encrypt:
 .Lunshift:
 	.byte	0, 1, 2, 3, 4, 5, 6, 7
 	.byte	0, 5, 2, 7, 4, 1, 6, 3
+
+/* What the counter of lane 7, 6, ... 0 (q0, q1, ... q7) is ahead by. */
+	.p2align 4
+.Llanes:
+.irp i, 7, 6, 5, 4, 3, 2, 1, 0
+	.word	0, 0, 0, \i
+.endr
 
 /* void gw_neonbs_decrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups); */
 	.p2align 4

@@ -83,10 +83,50 @@ static void cbc_decrypt(gw_op *ops, size_t n)
 	gw_wipe(plain, sizeof plain);
 }
 
+static void counter_add(uint8_t counter[16], size_t blocks, bool carry)
+{
+	if (carry)
+		gw_ctr128_add(counter, blocks);
+	else
+		gw_ctr32_add(counter, (uint32_t)blocks);
+}
+
+/* One group within which the last word of the counter wraps. */
+static void ctr_wrapping(const gw_neonbs_key *k, uint8_t *out, const uint8_t *in, uint8_t counter[16], bool carry)
+{
+	uint8_t stream[128] __attribute__((aligned(16)));
+	for (uint32_t i = 0; i < 8; i++) {
+		memcpy(stream + 16 * i, counter, 16);
+		counter_add(counter, 1, carry);
+	}
+	gw_neonbs_encrypt(k->slices, k->rounds, stream, stream, 1);
+	gw_xor_bytes(out, in, stream, 128);
+	gw_wipe(stream, sizeof stream);
+}
+
+void gw_neonbs_ctr_groups(const gw_neonbs_key *k, uint8_t *out, const uint8_t *in, size_t groups, uint8_t counter[16],
+						  bool carry)
+{
+	while (groups > 0) {
+		const uint32_t last = gw_load_be32(counter + 12);
+		const uint64_t before_wrap = (0x100000000 - last) / 8;
+		size_t n = groups < before_wrap ? groups : (size_t)before_wrap;
+		if (n > 0) {
+			uint32_t w[4] __attribute__((aligned(16))) = {gw_load_be32(counter), gw_load_be32(counter + 8),
+														  gw_load_be32(counter + 4), last};
+			gw_neonbs_ctr(k->slices, k->rounds, out, in, n, w);
+			counter_add(counter, 8 * n, carry);
+		} else {
+			n = 1;
+			ctr_wrapping(k, out, in, counter, carry);
+		}
+		out += 128 * n, in += 128 * n, groups -= n;
+	}
+}
+
 static void ctr(gw_op *ops, size_t n)
 {
 	gw_neonbs_slots s;
-	uint8_t stream[128] __attribute__((aligned(16)));
 	gw_neonbs_slots_init(&s, false);
 	for (; n > 0; n--, ops++) {
 		const gw_neonbs_key *k = (const gw_neonbs_key *)ops->key;
@@ -95,13 +135,10 @@ static void ctr(gw_op *ops, size_t n)
 		for (uint32_t j = 0; j < ops->n_in; j++) {
 			const uint8_t *in = ops->in[j].data;
 			size_t left = ops->in[j].len;
-			for (; left >= 128; in += 128, out += 128, left -= 128) {
-				for (int i = 0; i < 8; i++) {
-					memcpy(stream + 16 * i, counter, 16);
-					gw_ctr128_add(counter, 1);
-				}
-				gw_neonbs_encrypt(k->slices, k->rounds, stream, stream, 1);
-				for (int i = 0; i < 128; i += 16) vst1q_u8(out + i, veorq_u8(vld1q_u8(in + i), vld1q_u8(stream + i)));
+			const size_t groups = left / 128;
+			if (groups > 0) {
+				gw_neonbs_ctr_groups(k, out, in, groups, counter, true);
+				in += groups * 128, out += groups * 128, left -= groups * 128;
 			}
 			while (left > 0) {
 				const uint32_t m = left < 16 ? (uint32_t)left : 16;
@@ -118,7 +155,6 @@ static void ctr(gw_op *ops, size_t n)
 	}
 	gw_neonbs_slots_run(&s);
 	gw_neonbs_slots_wipe(&s);
-	gw_wipe(stream, sizeof stream);
 }
 
 void gw_neonbs_cbc_batch(gw_op *ops, size_t n); /* aes_neonbs_cbc.c */

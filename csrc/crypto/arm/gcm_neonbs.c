@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ * GCM (SP 800-38D) from bit-sliced counter mode and GHASH by vmull.p8. The block that masks the tag and the blocks
+ * that are left over of each packet share lanes with those of the other packets of the batch.
+ */
+#if defined(__arm__) && !defined(__ARMEB__)
+#include "../block.h"
+#include "../spans.h"
+#include "aes_neonbs.h"
+#include "ghash_neon.h"
+
+#define CHUNK 16 /* packets whose tag masks are kept at a time */
+
+typedef struct gcm_key {
+	gw_neonbs_key aes;
+	gw_ghash_neon_key ghash;
+} gcm_key;
+
+static int setkey(void *ctx, const uint8_t *key, size_t len)
+{
+	gcm_key *k = (gcm_key *)ctx;
+	uint8_t h[128] __attribute__((aligned(16))) = {0};
+	if (gw_neonbs_setkey(&k->aes, key, len) != 0) return -EINVAL;
+	gw_neonbs_encrypt(k->aes.slices, k->aes.rounds, h, h, 1);
+	gw_ghash_neon_init(&k->ghash, h);
+	gw_wipe(h, sizeof h);
+	return 0;
+}
+
+/* Everything but a last part that is not a block goes straight in; that part is zero-padded, and the block of lengths
+ * (if any) rides along. */
+static void ghash(const gcm_key *k, uint8_t y[16], const uint8_t *data, size_t len, const uint8_t lengths[16])
+{
+	uint8_t end[128];
+	size_t straight = len / 128 * 128, rest = len - straight, padded = (rest + 15) / 16 * 16;
+	if (lengths == NULL && rest % 16 == 0) straight = len, padded = rest = 0;
+	if (straight > 0) gw_ghash_neon(y, &k->ghash, data, straight / 16);
+	if (rest > 0) {
+		memset(end + padded - 16, 0, 16);
+		memcpy(end, data + straight, rest);
+	}
+	if (lengths != NULL && padded < sizeof end) {
+		memcpy(end + padded, lengths, 16);
+		padded += 16;
+		lengths = NULL;
+	}
+	gw_ghash_neon(y, &k->ghash, end, padded / 16);
+	if (lengths != NULL) gw_ghash_neon(y, &k->ghash, lengths, 1);
+}
+
+static void set_lengths(uint8_t lengths[16], uint64_t a_bytes, uint64_t c_bytes)
+{
+	gw_store_be64(lengths, a_bytes * 8);
+	gw_store_be64(lengths + 8, c_bytes * 8);
+}
+
+static void first_counter(const gcm_key *k, const gw_op *op, uint8_t j0[16])
+{
+	uint8_t lengths[16];
+	memset(j0, 0, 16);
+	if (op->iv_len == 12) {
+		memcpy(j0, op->iv, 12);
+		j0[15] = 1;
+	} else {
+		set_lengths(lengths, 0, op->iv_len);
+		ghash(k, j0, op->iv, op->iv_len, lengths);
+	}
+}
+
+static void put(gw_neonbs_slots *s, const gcm_key *k, const uint8_t counter[16], const uint8_t *in, uint8_t *out,
+				uint32_t len)
+{
+	const uint32_t i = gw_neonbs_slots_take(s, &k->aes, out, len);
+	memcpy(s->in[i], counter, 16);
+	if (in == NULL)
+		memset(s->mask[i], 0, 16);
+	else
+		memcpy(s->mask[i], in, len);
+}
+
+/* Counter mode from j0 + 1 on: groups at once, the rest through the slots. */
+static void crypt_bytes(gw_neonbs_slots *s, const gcm_key *k, const gw_op *op, const uint8_t j0[16])
+{
+	uint8_t counter[16], *out = op->out;
+	memcpy(counter, j0, 16);
+	gw_ctr32_add(counter, 1);
+	for (uint32_t j = 0; j < op->n_in; j++) {
+		const uint8_t *in = op->in[j].data;
+		size_t left = op->in[j].len;
+		const size_t groups = left / 128;
+		if (groups > 0) {
+			gw_neonbs_ctr_groups(&k->aes, out, in, groups, counter, false);
+			in += groups * 128, out += groups * 128, left -= groups * 128;
+		}
+		while (left > 0) {
+			const uint32_t m = left < 16 ? (uint32_t)left : 16;
+			put(s, k, counter, in, out, m);
+			gw_ctr32_add(counter, 1);
+			in += m, out += m, left -= m;
+		}
+	}
+}
+
+static void seal_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
+{
+	uint8_t mask[CHUNK][16], j0[16], y[16], lengths[16];
+	for (size_t i = 0; i < n; i++) {
+		const gcm_key *k = (const gcm_key *)ops[i].key;
+		first_counter(k, &ops[i], j0);
+		put(s, k, j0, NULL, mask[i], 16);
+		crypt_bytes(s, k, &ops[i], j0);
+	}
+	gw_neonbs_slots_run(s);
+	for (size_t i = 0; i < n; i++) {
+		const gcm_key *k = (const gcm_key *)ops[i].key;
+		const size_t len = gw_op_len(&ops[i]);
+		memset(y, 0, 16);
+		ghash(k, y, ops[i].aad, ops[i].aad_len, NULL);
+		set_lengths(lengths, ops[i].aad_len, len);
+		ghash(k, y, ops[i].out, len, lengths);
+		gw_xor16(y, y, mask[i]);
+		memcpy(ops[i].tag, y, ops[i].tag_len);
+		ops[i].status = 0;
+	}
+	gw_wipe(mask, sizeof mask);
+}
+
+static void open_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
+{
+	uint8_t mask[CHUNK][16], j0[CHUNK][16], y[16], lengths[16];
+	for (size_t i = 0; i < n; i++) {
+		const gcm_key *k = (const gcm_key *)ops[i].key;
+		first_counter(k, &ops[i], j0[i]);
+		put(s, k, j0[i], NULL, mask[i], 16);
+	}
+	gw_neonbs_slots_run(s);
+	for (size_t i = 0; i < n; i++) {
+		const gcm_key *k = (const gcm_key *)ops[i].key;
+		memset(y, 0, 16);
+		ghash(k, y, ops[i].aad, ops[i].aad_len, NULL);
+		set_lengths(lengths, ops[i].aad_len, gw_op_len(&ops[i]));
+		for (uint32_t j = 0; j < ops[i].n_in; j++)
+			ghash(k, y, ops[i].in[j].data, ops[i].in[j].len, j + 1 == ops[i].n_in ? lengths : NULL);
+		if (ops[i].n_in == 0) ghash(k, y, NULL, 0, lengths);
+		gw_xor16(y, y, mask[i]);
+		ops[i].status = gw_equal_ct(y, ops[i].tag, ops[i].tag_len) ? 0 : -EBADMSG;
+		if (ops[i].status == 0) crypt_bytes(s, k, &ops[i], j0[i]);
+	}
+	gw_neonbs_slots_run(s);
+	gw_wipe(mask, sizeof mask);
+}
+
+static void in_chunks(gw_op *ops, size_t n, void (*chunk)(gw_neonbs_slots *s, gw_op *ops, size_t n))
+{
+	gw_neonbs_slots s;
+	gw_neonbs_slots_init(&s, false);
+	while (n > 0) {
+		const size_t m = n < CHUNK ? n : CHUNK;
+		chunk(&s, ops, m);
+		ops += m, n -= m;
+	}
+	gw_neonbs_slots_wipe(&s);
+}
+
+static void seal(gw_op *ops, size_t n)
+{
+	in_chunks(ops, n, seal_chunk);
+}
+
+static void open_(gw_op *ops, size_t n)
+{
+	in_chunks(ops, n, open_chunk);
+}
+
+const gw_impl gw_impl_gcm_aes_neonbs = {
+	.alg = "gcm(aes)",
+	.driver = "gcm-aes-neonbs/gwbench",
+	.tag = "neonbs",
+	.isa = "ARMv7 NEON, bit-sliced, vmull.p8",
+	.kind = GW_KIND_AEAD,
+	.priority = 300,
+	.constant_time = true,
+	.cpu_needs = GW_CPU_NEON,
+	.key_ctx_bytes = sizeof(gcm_key),
+	.batch_hint = 16,
+	.setkey = setkey,
+	.encrypt = seal,
+	.decrypt = open_,
+};
+#else
+typedef int gw_gcm_neonbs_not_here;
+#endif
