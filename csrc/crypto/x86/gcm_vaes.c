@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * AES-GCM (SP 800-38D) with VAES and VPCLMULQDQ on 512-bit registers.
  *
- * A packet is one stream of 16-byte blocks in which block 0 is not data: its counter block is J0, whose encryption
- * masks the tag, and its place in GHASH belongs to the (last) AAD block. The length block follows the last data
- * block. So encryption and GHASH share one grid of four blocks a register, with no special first or last step:
+ * A packet is one stream of 16-byte blocks in which two blocks in front are not data: block 0 is nothing, and block
+ * 1 has J0 as its counter block, whose encryption masks the tag, while its place in GHASH belongs to the (last) AAD
+ * block. The length block follows the last data block. So encryption and GHASH share one grid of four blocks a
+ * register, with no special first or last step, and with a 12-byte IV the counter of a block is its number: within
+ * 16 blocks it is an XOR of 0..15 into the last byte, and no addition is needed.
  *
- *      counter   J0   J0+1  J0+2 | J0+3 ...
- *      data       -    P0    P1  |  P2  ...          stream byte i is data byte i - 16
- *      GHASH     AAD   C0    C1  |  C2  ...  LEN
+ *      counter    0   J0=1   2    3  |  4   ...
+ *      data       -    -    P0   P1  |  P2  ...          stream byte i is data byte i - 32
+ *      GHASH      0   AAD   C0   C1  |  C2  ...  LEN
  *
  * Groups of 16 blocks are hashed lane by lane with H^16, H^12, H^8, H^4 (one reduction a group, no fold across
  * lanes), one group behind encryption; the last 4 to 19 blocks get the powers of their true positions.
@@ -17,6 +19,8 @@
 #include "ghash_x86.h"
 
 #define POWERS 20
+#define LEAD 32              /* stream bytes before the data */
+#define LEAD_MASK 0xffffffff /* these in a byte mask */
 
 typedef struct gcm_key {
     uint8_t rk[15][16];
@@ -85,11 +89,17 @@ GW_INLINE GW_TARGET_VAES __m512i power4(const gcm_key *k, int exponent)
     return gw_key512(k->power[POWERS - exponent]);
 }
 
-/* Counters are held with their last word in native order; this puts it back. */
-GW_INLINE GW_TARGET_VAES __m512i counter_block(__m512i v)
+/* Exchanges the last word of each block between native order and network order. */
+GW_INLINE GW_TARGET_VAES __m512i swap_counter(__m512i v)
 {
     return _mm512_shuffle_epi8(
         v, _mm512_broadcast_i32x4(_mm_set_epi8(12, 13, 14, 15, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)));
+}
+
+/* 4 i, 4 i + 1, 4 i + 2, 4 i + 3 as last words in native order. */
+GW_INLINE GW_TARGET_VAES __m512i numbers(int i)
+{
+    return _mm512_set_epi32(4 * i + 3, 0, 0, 0, 4 * i + 2, 0, 0, 0, 4 * i + 1, 0, 0, 0, 4 * i, 0, 0, 0);
 }
 
 /* ---- where the data is: by stream byte `at`, across spans ---- */
@@ -114,8 +124,8 @@ GW_INLINE void second_span(source *s)
 GW_INLINE void open_source(source *s, const gw_op *op)
 {
     s->op = op;
-    s->base = (const uint8_t *)((uintptr_t)op->in[0].data - 16);
-    s->end = 16 + (op->n_in > 0 ? op->in[0].len : 0);
+    s->base = (const uint8_t *)((uintptr_t)op->in[0].data - LEAD);
+    s->end = LEAD + (op->n_in > 0 ? op->in[0].len : 0);
     s->next = 1;
     second_span(s);
 }
@@ -149,7 +159,7 @@ GW_INLINE GW_TARGET_VAES __m512i load_two(const source *s, size_t at, __mmask64 
 /* Three spans within one run: a 64-byte span in the middle. Copied together, at most 320 bytes. */
 static __attribute__((noinline)) void gather(const gw_op *op, size_t at, uint8_t *to, size_t cap)
 {
-    const size_t len = gw_op_len(op), skip = at == 0 ? 16 : 0, from = at + skip - 16;
+    const size_t len = gw_op_len(op), skip = at == 0 ? LEAD : 0, from = at + skip - LEAD;
     const size_t n = len - from < cap - skip ? len - from : cap - skip;
     memset(to, 0, cap);
     gw_op_gather(op, from, to + skip, n);
@@ -157,8 +167,8 @@ static __attribute__((noinline)) void gather(const gw_op *op, size_t at, uint8_t
 
 GW_INLINE GW_TARGET_VAES gw_four load_group(source *s, size_t at, bool first)
 {
-    const __mmask64 skip = first ? 0xffff : 0;
-    seek(s, first ? 16 : at);
+    const __mmask64 skip = first ? LEAD_MASK : 0;
+    seek(s, first ? LEAD : at);
     if (__builtin_expect(at + 256 <= s->end, 1)) {
         if (!first) return gw_load256bytes(s->base + at);
         return (gw_four){_mm512_maskz_loadu_epi8(~skip, s->base), gw_load512(s->base + 64), gw_load512(s->base + 128),
@@ -177,20 +187,29 @@ GW_INLINE GW_TARGET_VAES gw_four load_group(source *s, size_t at, bool first)
 typedef struct packet {
     const gcm_key *k;
     source in;
-    uint8_t *out;    /* less 16: by stream byte */
-    size_t end;      /* in stream bytes: 16 + data */
-    __m512i counter; /* next four */
+    uint8_t *out;    /* less LEAD: by stream byte */
+    size_t end;      /* in stream bytes: LEAD + data */
+    __m512i counter; /* of the next group's first block, last word in native order, in each lane */
+    bool aligned;    /* its last four bits are zero */
     __m512i acc;     /* GHASH so far, in four lanes */
     __m128i aad;     /* block 0 of GHASH, byte-reversed, what came before it added */
     __m128i mask;    /* E(J0) */
     __m128i lengths; /* byte-reversed */
 } packet;
 
-GW_INLINE GW_TARGET_VAES __m512i next_counters(packet *p)
+/* n registers of counter blocks, XORed with the first round key; moves on by 16 blocks. */
+GW_INLINE GW_TARGET_VAES void next_counters(packet *p, __m512i *v, const int n)
 {
-    const __m512i v = counter_block(p->counter);
-    p->counter = _mm512_add_epi32(p->counter, _mm512_set_epi32(4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0));
-    return v;
+    const __m512i key = gw_key512(p->k->rk[0]);
+    if (__builtin_expect(p->aligned, 1)) {
+        const __m512i base = _mm512_xor_si512(swap_counter(p->counter), key);
+        GW_UNROLL for (int i = 0; i < n && i < 4; i++) v[i] = _mm512_xor_si512(base, swap_counter(numbers(i)));
+    } else {
+        GW_UNROLL for (int i = 0; i < n && i < 4; i++)
+            v[i] = _mm512_xor_si512(swap_counter(_mm512_add_epi32(p->counter, numbers(i))), key);
+    }
+    p->counter = _mm512_add_epi32(p->counter, _mm512_maskz_set1_epi32(0x8888, 16));
+    if (n > 4) v[4] = _mm512_xor_si512(swap_counter(_mm512_add_epi32(p->counter, numbers(0))), key);
 }
 
 GW_INLINE GW_TARGET_VAES void begin(packet *p, const gw_op *op, size_t len)
@@ -201,15 +220,17 @@ GW_INLINE GW_TARGET_VAES void begin(packet *p, const gw_op *op, size_t len)
 
     p->k = k;
     open_source(&p->in, op);
-    p->out = (uint8_t *)((uintptr_t)op->out - 16);
-    p->end = len + 16;
-    if (__builtin_expect(op->iv_len == 12, 1))
-        j0 = _mm_or_si128(_mm_maskz_loadu_epi8(0x0fff, op->iv), _mm_set_epi32(1, 0, 0, 0));
-    else
-        j0 = _mm_shuffle_epi8(gw_gcm_hashed_iv(h, op->iv, op->iv_len),
-                              _mm_set_epi8(12, 13, 14, 15, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
-    p->counter = _mm512_add_epi32(_mm512_broadcast_i32x4(j0),
-                                  _mm512_set_epi32(3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0));
+    p->out = (uint8_t *)((uintptr_t)op->out - LEAD);
+    p->end = len + LEAD;
+    p->aligned = op->iv_len == 12;
+    if (__builtin_expect(p->aligned, 1)) {
+        j0 = _mm_maskz_loadu_epi8(0x0fff, op->iv);
+    } else {
+        j0 = gw_gcm_hashed_iv(h, op->iv, op->iv_len);
+        j0 = _mm512_castsi512_si128(swap_counter(_mm512_castsi128_si512(j0)));
+        j0 = _mm_sub_epi32(j0, _mm_set_epi32(1, 0, 0, 0)); /* of block 0 */
+    }
+    p->counter = _mm512_broadcast_i32x4(j0);
     p->lengths = _mm_set_epi64x((long long)(8 * (uint64_t)op->aad_len), (long long)(8 * (uint64_t)len));
     p->acc = _mm512_setzero_si512();
 
@@ -224,22 +245,19 @@ GW_INLINE GW_TARGET_VAES void begin(packet *p, const gw_op *op, size_t len)
 
 GW_INLINE GW_TARGET_VAES __m512i with_aad(const packet *p, __m512i reversed)
 {
-    return _mm512_mask_broadcast_i64x2(reversed, 0x03, p->aad);
+    return _mm512_mask_broadcast_i64x2(_mm512_maskz_mov_epi64(0xf0, reversed), 0x0c, p->aad);
 }
 
 /* Sixteen whole blocks. pending: the group before, byte-reversed, hashed meanwhile. */
 GW_INLINE GW_TARGET_VAES gw_four group(packet *p, size_t at, bool seal, bool first, gw_four pending)
 {
     const gcm_key *k = p->k;
-    gw_four v, x;
+    __m512i c[4];
     sums s;
 
-    v.a = next_counters(p);
-    v.b = next_counters(p);
-    v.c = next_counters(p);
-    v.d = next_counters(p);
-    x = load_group(&p->in, at, first);
-    GW_VAES_ROUND(_mm512_xor_si512, v, gw_key512(k->rk[0]));
+    next_counters(p, c, 4);
+    gw_four v = {c[0], c[1], c[2], c[3]};
+    const gw_four x = load_group(&p->in, at, first);
 #define ROUND(r) GW_VAES_ROUND(_mm512_aesenc_epi128, v, gw_key512(k->rk[r]))
     ROUND(1);
     if (!first) s = product(_mm512_xor_si512(p->acc, pending.a), power4(k, 16));
@@ -264,19 +282,18 @@ GW_INLINE GW_TARGET_VAES gw_four group(packet *p, size_t at, bool seal, bool fir
         ROUND(13);
     }
     GW_VAES_ROUND(_mm512_aesenclast_epi128, v, gw_key512(k->rk[k->rounds]));
-    if (first) p->mask = _mm512_castsi512_si128(v.a);
+    if (first) p->mask = _mm512_extracti32x4_epi32(v.a, 1);
     v = gw_xor_four(v, x);
     if (first) {
-        _mm512_mask_storeu_epi8(p->out, ~(__mmask64)0xffff, v.a);
+        _mm512_mask_storeu_epi8(p->out, ~(__mmask64)LEAD_MASK, v.a);
         gw_store512(p->out + 64, v.b);
         gw_store512(p->out + 128, v.c);
         gw_store512(p->out + 192, v.d);
     } else {
         gw_store256bytes(p->out + at, v);
     }
-    if (!seal) v = x;
-    const __m512i a = first ? with_aad(p, reverse(v.a)) : reverse(v.a);
-    return (gw_four){a, reverse(v.b), reverse(v.c), reverse(v.d)};
+    const gw_four h = seal ? v : x;
+    return (gw_four){first ? with_aad(p, reverse(h.a)) : reverse(h.a), reverse(h.b), reverse(h.c), reverse(h.d)};
 }
 
 /* The last blocks of the stream, the length block included, in n registers. Returns GHASH's result, byte-reversed. */
@@ -288,17 +305,14 @@ GW_INLINE GW_TARGET_VAES __m128i tail(packet *p, size_t at, uint32_t blocks, boo
     __mmask64 m[5];
     sums s;
 
-    GW_UNROLL for (int i = 0; i < n; i++)
-    {
-        v[i] = _mm512_xor_si512(next_counters(p), gw_key512(k->rk[0]));
-        m[i] = below((ptrdiff_t)(p->end - at) - 64 * i); /* all ones up to n - 3 */
-    }
-    if (first) m[0] &= ~(__mmask64)0xffff;
-    seek(&p->in, first ? 16 : at);
+    next_counters(p, v, n);
+    GW_UNROLL for (int i = 0; i < n; i++) m[i] = below((ptrdiff_t)(p->end - at) - 64 * i); /* all ones up to n - 3 */
+    if (first) m[0] &= ~(__mmask64)LEAD_MASK;
+    seek(&p->in, first ? LEAD : at);
     if (p->in.end >= p->end) {
         GW_UNROLL for (int i = 0; i < n; i++) x[i] = _mm512_maskz_loadu_epi8(m[i], p->in.base + at + 64 * (size_t)i);
     } else if (p->in.end2 >= p->end) {
-        GW_UNROLL for (int i = 0; i < n; i++) x[i] = load_two(&p->in, at + 64 * (size_t)i, i == 0 && first ? 0xffff : 0);
+        GW_UNROLL for (int i = 0; i < n; i++) x[i] = load_two(&p->in, at + 64 * (size_t)i, i == 0 && first ? LEAD_MASK : 0);
     } else {
         uint8_t copy[320] __attribute__((aligned(64)));
         gather(p->in.op, at, copy, sizeof copy);
@@ -327,7 +341,7 @@ GW_INLINE GW_TARGET_VAES __m128i tail(packet *p, size_t at, uint32_t blocks, boo
         TAIL_ROUND(13);
     }
     GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm512_aesenclast_epi128(v[i], gw_key512(k->rk[k->rounds]));
-    if (first) p->mask = _mm512_castsi512_si128(v[0]);
+    if (first) p->mask = _mm512_extracti32x4_epi32(v[0], 1);
     GW_UNROLL for (int i = 0; i < n; i++)
     {
         v[i] = _mm512_xor_si512(v[i], x[i]);
@@ -361,7 +375,7 @@ GW_INLINE GW_TARGET_VAES __m128i any_tail(packet *p, size_t at, uint32_t blocks,
 GW_INLINE GW_TARGET_VAES __m128i run(const gw_op *op, size_t len, bool seal)
 {
     const gcm_key *k = (const gcm_key *)op->key;
-    size_t at = 0, blocks = (len + 15) / 16 + 2;
+    size_t at = 0, blocks = (len + 15) / 16 + LEAD / 16 + 1;
     __m128i y;
     packet p;
 
