@@ -1,0 +1,62 @@
+"""The SPE assembly as such: one text for two assemblers, calling convention, alignment, signals, threads, fallback."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import emulator
+import pytest
+import spe_build
+
+ASSEMBLY = sorted(spe_build.SOURCES.glob("*.S"))
+
+
+def section(object_file: Path, name: str) -> bytes:
+    out = object_file.with_suffix(name)
+    spe_build.tool(spe_build.GNU_PREFIX + "objcopy", "-O", "binary", "-j", name, str(object_file), str(out))
+    return out.read_bytes()
+
+
+@pytest.mark.parametrize("source", ASSEMBLY, ids=lambda p: p.stem)
+def test_gnu_as_and_clang_make_the_same_bytes(source: Path, tmp_path: Path) -> None:
+    spe_build.check_tools()
+    clang, gnu, text = tmp_path / "clang.o", tmp_path / "gnu.o", tmp_path / "source.s"
+    spe_build.tool(*spe_build.ZIG, "-c", "-o", str(clang), str(source))
+    text.write_text(spe_build.tool(*spe_build.ZIG, "-E", "-P", str(source)))
+    spe_build.tool(spe_build.GNU_PREFIX + "as", "-mspe", "-me500", "-o", str(gnu), str(text))
+    sections = {name: section(clang, name) for name in (".text", ".rodata")}
+    assert any(len(code) > 1000 for code in sections.values())
+    for name, code in sections.items():
+        assert section(gnu, name) == code, name
+
+
+@pytest.mark.parametrize("source", ASSEMBLY, ids=lambda p: p.stem)
+def test_reserved_registers_are_left_alone(source: Path, tmp_path: Path) -> None:
+    """r2 (thread pointer) and r13 never appear; r1 changes only by entering and leaving a frame."""
+    spe_build.check_tools()
+    made = tmp_path / "clang.o"
+    spe_build.tool(*spe_build.ZIG, "-c", "-o", str(made), str(source))
+    listing = spe_build.tool(spe_build.GNU_PREFIX + "objdump", "-d", "-M", "e500", str(made))
+    for line in listing.splitlines():
+        assert not re.search(r"\br(2|13)\b", line), line
+        if re.search(r"\t\w+\s+r1,", line):
+            assert re.search(r"\b(stwu\s+r1,-\d+\(r1\)|addi\s+r1,r1,\d+)", line), line
+
+
+@pytest.mark.parametrize("check", ["signals", "threads", "preserve", "alignment"])
+def test_probe(check: str) -> None:
+    done = spe_build.probe(check)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout
+
+
+def test_without_spe_the_generic_build_falls_back() -> None:
+    """A build for any PowerPC takes SPE where AT_HWCAP has it, and leaves it alone on an e500mc."""
+    with_spe = emulator.Machine("ppc-on-e500v2", "ppc", ("qemu-ppc", "-cpu", "e500v2"))
+    for machine, lacking in ((with_spe, False), (emulator.MACHINES["e500mc"], True)):
+        done = emulator.run(machine, "selftest")
+        assert done.returncode == 0, done.stdout + done.stderr
+        rows = [line for line in done.stdout.splitlines() if "-spe/gwbench" in line]
+        assert len(rows) >= 7
+        assert all(("cpu lacks it" in row) == lacking for row in rows), done.stdout
