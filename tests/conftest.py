@@ -1,4 +1,4 @@
-"""For every tier: nothing is skipped on the integration server, and the minutes of each tier stand before its summary."""
+"""For every tier: nothing is skipped on the integration server; minutes of each tier stand before the summary."""
 
 from __future__ import annotations
 

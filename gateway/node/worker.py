@@ -68,7 +68,8 @@ class DataplaneBackend:
                 )
             )
         except DataplaneError as error:
-            raise _unusable(error) from None
+            asked = f"asked for: TUN {config.tun}, outer address {config.local}, UDP port {config.port}"
+            raise UnusableError(error.message, asked) from None
         try:
             info = path.describe()
             # Here, not above: the import costs a fifth of a second, and hello should not.
@@ -78,7 +79,7 @@ class DataplaneBackend:
             path.start()
         except DataplaneError as error:
             path.close()
-            raise _unusable(error) from None
+            raise UnusableError(error.message) from None
         except BaseException:
             path.close()
             raise
@@ -121,7 +122,7 @@ class DataplaneBackend:
                 )
             )
         except (DataplaneError, ValueError, KeyError) as error:
-            raise self._failed(error) from None
+            raise self._failed(error, f"SA {config.spi:#x}") from None
         self._implementations[config.spi, config.direction] = implementation
         return implementation
 
@@ -131,7 +132,7 @@ class DataplaneBackend:
         try:
             path.sa_del(spi, direction)
         except (DataplaneError, KeyError) as error:
-            raise self._failed(error) from None
+            raise self._failed(error, f"SA {spi:#x}") from None
         self._implementations.pop((spi, direction), None)
 
     def set_policy(self, spi: int, src: str, dst: str) -> None:
@@ -140,7 +141,7 @@ class DataplaneBackend:
         try:
             path.policy_set(Selector(src=src, dst=dst), spi)
         except (DataplaneError, ValueError) as error:
-            raise self._failed(error) from None
+            raise self._failed(error, f"policy for SA {spi:#x}") from None
 
     def counters(self) -> NodeCounters:
         """Sums over the loops; ``loop["alive"]`` is 0 when one ended by itself."""
@@ -203,16 +204,12 @@ class DataplaneBackend:
             raise UnusableError("no path is open", "open_path comes first", "no-path")
         return self._path
 
-    def _failed(self, error: Exception) -> GwbenchError:
+    def _failed(self, error: Exception, what: str) -> GwbenchError:
         """A refused command, unless the loop that should have answered it is gone."""
         self.health()
-        return _unusable(error)
-
-
-def _unusable(error: Exception) -> UnusableError:
-    if isinstance(error, KeyError):
-        return UnusableError(f"unknown value {error}", code="bad-request")
-    return UnusableError(str(error))
+        if isinstance(error, KeyError):  # a word that one of the dataplane's tables does not have
+            return UnusableError(f"{what}: unknown value {error}", code="bad-request")
+        return UnusableError(f"{what}: {error}")
 
 
 def main() -> int:
