@@ -24,7 +24,11 @@
     X(cbc_aes_vaes) \
     X(ctr_aes_vaes) \
     X(xts_aes_vaes) \
-    X(gcm_aes_vaes)
+    X(gcm_aes_vaes) \
+    X(sha256_shani) \
+    X(hmac_sha256_shani) \
+    X(sha256_avx512) \
+    X(hmac_sha256_avx512)
 #else
 #define X86
 #endif
@@ -35,6 +39,7 @@
 	X(ecb_aes_neonbs)                                                                                                  \
 	X(cbc_aes_neonbs)                                                                                                  \
 	X(ctr_aes_neonbs)                                                                                                  \
+	X(xts_aes_neonbs)                                                                                                  \
 	X(gcm_aes_neonbs)                                                                                                  \
 	X(sha256_neon)                                                                                                     \
 	X(hmac_sha256_neon)                                                                                                \
@@ -55,7 +60,8 @@
 	X(hmac_sha256_ce)                                                                                                  \
 	X(ecb_aes_neon)                                                                                                    \
 	X(cbc_aes_neon)                                                                                                    \
-	X(ctr_aes_neon)
+	X(ctr_aes_neon)                                                                                                    \
+	X(xts_aes_neon)
 #else
 #define AARCH64
 #endif

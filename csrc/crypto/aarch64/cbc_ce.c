@@ -5,28 +5,9 @@
 #if defined(__aarch64__)
 
 #include "aes_ce.h"
+#include "cbc_lanes.h"
 
 #define LANES 4
-
-/* A packet in progress. */
-typedef struct lane {
-	const gw_op *op;
-	const uint8_t *in;
-	uint8_t *out;
-	size_t blocks; /* left of this span */
-	uint32_t span; /* next one */
-	uint8x16_t chain;
-} lane;
-
-static bool next_span(lane *l)
-{
-	while (l->blocks == 0) {
-		if (l->span == l->op->n_in) return false;
-		l->in = l->op->in[l->span].data;
-		l->blocks = l->op->in[l->span++].len / 16;
-	}
-	return true;
-}
 
 /* `deep` blocks in each lane, loaded before any is stored. x is chain ^ last key: the XOR with that key joins the one
  * with the first round key, so that nothing but AES stands on the path from block to block. */
@@ -58,7 +39,7 @@ CE_INLINE void cbc_step(uint8x16_t *x, const uint8_t **in, uint8_t **out, int la
 }
 
 /* `blocks` blocks in each of `lanes` lanes. */
-CE_INLINE void cbc_run(lane *l, int lanes, size_t blocks, const uint8x16_t *rk, int rounds)
+CE_INLINE void cbc_run(cbc_lane *l, int lanes, size_t blocks, const uint8x16_t *rk, int rounds)
 {
 	const uint8x16_t ends = veorq_u8(rk[0], rk[rounds]);
 	const int deep = lanes == 1 ? 4 : 2;
@@ -83,35 +64,22 @@ CE_INLINE void cbc_run(lane *l, int lanes, size_t blocks, const uint8x16_t *rk, 
 	}
 }
 
-/* Ops that all have one key: lanes go in step until the shortest needs something new. */
-CE_INLINE void cbc_same_key(gw_op *ops, size_t n, int rounds)
+CE_INLINE void cbc_ops(gw_op *ops, size_t n, int rounds)
 {
 	const gw_aes_ce_key *k = ops->key;
 	uint8x16_t rk[CE_MAX_ROUNDS + 1];
-	lane l[LANES];
+	cbc_lane l[LANES];
 	int busy = 0;
 	ce_load_keys(rk, k->enc, rounds);
-	for (;;) {
-		for (; busy < LANES && n > 0; n--, ops++) {
-			l[busy] = (lane){.op = ops, .out = ops->out, .chain = vld1q_u8(ops->iv)};
-			busy += next_span(&l[busy]);
-		}
-		if (busy == 0) return;
-		size_t least = l[0].blocks;
-		for (int i = 1; i < busy; i++) least = l[i].blocks < least ? l[i].blocks : least;
+	while ((busy = cbc_fill(l, busy, LANES, &ops, &n)) > 0) {
+		const size_t least = cbc_least(l, busy);
 		if (busy == LANES) {
 			cbc_run(l, LANES, least, rk, rounds);
 		} else {
-			int i = 0;
-			for (; i + 4 <= busy; i += 4) cbc_run(l + i, 4, least, rk, rounds);
-			for (; i + 2 <= busy; i += 2) cbc_run(l + i, 2, least, rk, rounds);
-			if (i < busy) cbc_run(l + i, 1, least, rk, rounds);
+			if (busy >= 2) cbc_run(l, 2, least, rk, rounds);
+			if (busy & 1) cbc_run(l + busy - 1, 1, least, rk, rounds);
 		}
-		for (int i = 0; i < busy;)
-			if (next_span(&l[i]))
-				i++;
-			else
-				l[i] = l[--busy];
+		busy = cbc_drain(l, busy);
 	}
 }
 
@@ -120,9 +88,8 @@ CE void gw_cbc_ce_encrypt(gw_op *ops, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (ops[i].flags & GW_OP_IV_NONCE) gw_aes_ce_encrypt_block(ops[i].key, ops[i].iv, ops[i].iv);
 	while (n > 0) {
-		size_t same = 1;
-		while (same < n && ops[same].key == ops->key) same++;
-		CE_BY_ROUNDS(((const gw_aes_ce_key *)ops->key)->rounds, cbc_same_key, ops, same);
+		const size_t same = cbc_same_key(ops, n);
+		CE_BY_ROUNDS(((const gw_aes_ce_key *)ops->key)->rounds, cbc_ops, ops, same);
 		ops += same, n -= same;
 	}
 }
