@@ -61,7 +61,8 @@
 	X(ecb_aes_neon)                                                                                                    \
 	X(cbc_aes_neon)                                                                                                    \
 	X(ctr_aes_neon)                                                                                                    \
-	X(xts_aes_neon)
+	X(xts_aes_neon)                                                                                                    \
+	X(gcm_aes_neon)
 #else
 #define AARCH64
 #endif
