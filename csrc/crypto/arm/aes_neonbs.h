@@ -28,6 +28,11 @@ void gw_neonbs_ctr(const void *slices, uint32_t rounds, uint8_t *out, const uint
 /* The same from a counter block in memory, which moves on: all of it (carry) or its last word alone, as GCM counts. */
 void gw_neonbs_ctr_groups(const gw_neonbs_key *k, uint8_t *out, const uint8_t *in, size_t groups, uint8_t counter[16],
 						  bool carry);
+/* XTS (IEEE 1619): tweak is the first block's and moves on. */
+void gw_neonbs_xts_encrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups,
+						   uint8_t tweak[16]);
+void gw_neonbs_xts_decrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups,
+						   uint8_t tweak[16]);
 /* SubBytes less its constant 0x63 on 128 bytes (16-byte aligned); the first two arguments are not used. */
 void gw_neonbs_subbytes(const void *none, uint32_t zero, uint8_t *out, const uint8_t *in, size_t groups);
 

@@ -217,13 +217,15 @@
 #define FRAME_SP 136
 #define FRAME_RETURN 140
 #define FRAME_COUNTER 144
+#define FRAME_TWEAKS 160
+#define FRAME_BYTES 304
 
 .macro enter
 	push	{r4-r11, lr}
 	vpush	{d8-d15}
 	ldr	r4, [sp, #100]
 	mov	r5, sp
-	sub	sp, sp, #160
+	sub	sp, sp, #FRAME_BYTES
 	bic	sp, sp, #15
 	str	r0, [sp, #FRAME_KEYS]
 	str	r1, [sp, #FRAME_ROUNDS]
@@ -248,6 +250,55 @@
 	ldr	sp, [sp, #FRAME_SP]
 	vpop	{d8-d15}
 	pop	{r4-r11, pc}
+.endm
+
+.macro function name
+	.p2align 4
+	.global	\name
+	.hidden	\name
+	.type	\name, %function
+\name:
+.endm
+
+.macro load_q7_q0
+	vld2.32	{d14, d15}, [r3]!
+	vld2.32	{d12, d13}, [r3]!
+	vld2.32	{d10, d11}, [r3]!
+	vld2.32	{d8, d9}, [r3]!
+	vld2.32	{d6, d7}, [r3]!
+	vld2.32	{d4, d5}, [r3]!
+	vld2.32	{d2, d3}, [r3]!
+	vld2.32	{d0, d1}, [r3]!
+.endm
+.macro load_q15_q8
+	vld2.32	{d30, d31}, [r3]!
+	vld2.32	{d28, d29}, [r3]!
+	vld2.32	{d26, d27}, [r3]!
+	vld2.32	{d24, d25}, [r3]!
+	vld2.32	{d22, d23}, [r3]!
+	vld2.32	{d20, d21}, [r3]!
+	vld2.32	{d18, d19}, [r3]!
+	vld2.32	{d16, d17}, [r3]!
+.endm
+.macro store_q7_q0
+	vst2.32	{d14, d15}, [r2]!
+	vst2.32	{d12, d13}, [r2]!
+	vst2.32	{d10, d11}, [r2]!
+	vst2.32	{d8, d9}, [r2]!
+	vst2.32	{d6, d7}, [r2]!
+	vst2.32	{d4, d5}, [r2]!
+	vst2.32	{d2, d3}, [r2]!
+	vst2.32	{d0, d1}, [r2]!
+.endm
+.macro xor_q7_q0
+	veor	q7, q7, q15
+	veor	q6, q6, q14
+	veor	q5, q5, q13
+	veor	q4, q4, q12
+	veor	q3, q3, q11
+	veor	q2, q2, q10
+	veor	q1, q1, q9
+	veor	q0, q0, q8
 .endm
 
 /* r5 = the table at \off, or \step bytes behind it for 10 and 14 rounds: these have bit 1 set, 12 has not. */
@@ -295,30 +346,12 @@ encrypt_q7_q0:
 
 /* void gw_neonbs_encrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups);
  * groups of 8 blocks; in may equal out; slices 16-byte aligned (the others have no alignment). */
-	.p2align 4
-	.global	gw_neonbs_encrypt
-	.hidden	gw_neonbs_encrypt
-	.type	gw_neonbs_encrypt, %function
-gw_neonbs_encrypt:
+	function gw_neonbs_encrypt
 	enter
 .Lenc_group:
-	vld2.32	{d14, d15}, [r3]!
-	vld2.32	{d12, d13}, [r3]!
-	vld2.32	{d10, d11}, [r3]!
-	vld2.32	{d8, d9}, [r3]!
-	vld2.32	{d6, d7}, [r3]!
-	vld2.32	{d4, d5}, [r3]!
-	vld2.32	{d2, d3}, [r3]!
-	vld2.32	{d0, d1}, [r3]!
+	load_q7_q0
 	bl	encrypt_q7_q0
-	vst2.32	{d14, d15}, [r2]!
-	vst2.32	{d12, d13}, [r2]!
-	vst2.32	{d10, d11}, [r2]!
-	vst2.32	{d8, d9}, [r2]!
-	vst2.32	{d6, d7}, [r2]!
-	vst2.32	{d4, d5}, [r2]!
-	vst2.32	{d2, d3}, [r2]!
-	vst2.32	{d0, d1}, [r2]!
+	store_q7_q0
 	subs	r4, r4, #1
 	bne	.Lenc_group
 	leave
@@ -326,11 +359,7 @@ gw_neonbs_encrypt:
 
 /* void gw_neonbs_cbc_encrypt(const void *slices, uint32_t rounds, gw_neonbs_lanes *lanes, size_t steps);
  * lanes: eight pointers in, eight out, then the chains. The chains stay in q7..q0 from step to step. */
-	.p2align 4
-	.global	gw_neonbs_cbc_encrypt
-	.hidden	gw_neonbs_cbc_encrypt
-	.type	gw_neonbs_cbc_encrypt, %function
-gw_neonbs_cbc_encrypt:
+	function gw_neonbs_cbc_encrypt
 	enter
 	mov	r4, r3
 	add	r3, r2, #64
@@ -355,14 +384,7 @@ gw_neonbs_cbc_encrypt:
 	vld2.32	{d18, d19}, [r3]!
 	vld2.32	{d16, d17}, [r5]!
 	stmia	r2!, {r0, r1, r3, r5}
-	veor	q7, q7, q15
-	veor	q6, q6, q14
-	veor	q5, q5, q13
-	veor	q4, q4, q12
-	veor	q3, q3, q11
-	veor	q2, q2, q10
-	veor	q1, q1, q9
-	veor	q0, q0, q8
+	xor_q7_q0
 	bl	encrypt_q7_q0
 	ldmia	r2, {r0, r1, r3, r5}
 	vst2.32	{d14, d15}, [r0]!
@@ -398,10 +420,7 @@ gw_neonbs_cbc_encrypt:
 	.p2align 4
 .Lctr_lanes:
 	.word	.Llanes - .Lctr_lanes_pc - 8
-	.global	gw_neonbs_ctr
-	.hidden	gw_neonbs_ctr
-	.type	gw_neonbs_ctr, %function
-gw_neonbs_ctr:
+	function gw_neonbs_ctr
 	enter
 	ldr	r5, [r5, #104]
 	str	r5, [sp, #FRAME_COUNTER]
@@ -434,30 +453,9 @@ gw_neonbs_ctr:
 	vrev32.8 q1, q1
 	vrev32.8 q0, q0
 	bl	encrypt_q7_q0
-	vld2.32	{d30, d31}, [r3]!
-	vld2.32	{d28, d29}, [r3]!
-	vld2.32	{d26, d27}, [r3]!
-	vld2.32	{d24, d25}, [r3]!
-	vld2.32	{d22, d23}, [r3]!
-	vld2.32	{d20, d21}, [r3]!
-	vld2.32	{d18, d19}, [r3]!
-	vld2.32	{d16, d17}, [r3]!
-	veor	q7, q7, q15
-	veor	q6, q6, q14
-	veor	q5, q5, q13
-	veor	q4, q4, q12
-	veor	q3, q3, q11
-	veor	q2, q2, q10
-	veor	q1, q1, q9
-	veor	q0, q0, q8
-	vst2.32	{d14, d15}, [r2]!
-	vst2.32	{d12, d13}, [r2]!
-	vst2.32	{d10, d11}, [r2]!
-	vst2.32	{d8, d9}, [r2]!
-	vst2.32	{d6, d7}, [r2]!
-	vst2.32	{d4, d5}, [r2]!
-	vst2.32	{d2, d3}, [r2]!
-	vst2.32	{d0, d1}, [r2]!
+	load_q15_q8
+	xor_q7_q0
+	store_q7_q0
 	subs	r4, r4, #1
 	bne	.Lctr_group
 	leave
@@ -496,22 +494,12 @@ gw_neonbs_ctr:
 	.word	0, 0, 0, \i
 .endr
 
-/* void gw_neonbs_decrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups); */
+/* Decrypts blocks 0..7 in q15..q8 into INV7..INV0; leaves r2-r4. */
 	.p2align 4
-	.global	gw_neonbs_decrypt
-	.hidden	gw_neonbs_decrypt
-	.type	gw_neonbs_decrypt, %function
-gw_neonbs_decrypt:
-	enter
-.Ldec_group:
-	vld2.32	{d30, d31}, [r3]!
-	vld2.32	{d28, d29}, [r3]!
-	vld2.32	{d26, d27}, [r3]!
-	vld2.32	{d24, d25}, [r3]!
-	vld2.32	{d22, d23}, [r3]!
-	vld2.32	{d20, d21}, [r3]!
-	vld2.32	{d18, d19}, [r3]!
-	vld2.32	{d16, d17}, [r3]!
+	.type	decrypt_q15_q8, %function
+decrypt_q15_q8:
+	str	lr, [sp, #FRAME_RETURN]
+	add	lr, sp, #112
 	ldrd	r0, r1, [sp, #FRAME_KEYS]
 	add	r0, r0, r1, lsl #7
 	add	r0, r0, #128
@@ -534,6 +522,20 @@ gw_neonbs_decrypt:
 	vldmdb	r0!, {d0-d15}
 	xor_slices INV_ALL
 	transpose INV7Q, INV6Q, INV5Q, INV4Q, INV3Q, INV2Q, INV1Q, INV0Q, q0, q1, q2
+	ldr	pc, [sp, #FRAME_RETURN]
+	.p2align 2
+.Ldec_rows:
+	.word	.Lrows_down - .Ldec_rows_pc - 8
+.Ldec_unshift:
+	.word	.Lunshift - .Ldec_unshift_pc - 8
+	.size	decrypt_q15_q8, . - decrypt_q15_q8
+
+/* void gw_neonbs_decrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups); */
+	function gw_neonbs_decrypt
+	enter
+.Ldec_group:
+	load_q15_q8
+	bl	decrypt_q15_q8
 	vst2.32	{INV7D}, [r2]!
 	vst2.32	{INV6D}, [r2]!
 	vst2.32	{INV5D}, [r2]!
@@ -545,20 +547,125 @@ gw_neonbs_decrypt:
 	subs	r4, r4, #1
 	bne	.Ldec_group
 	leave
-	.p2align 2
-.Ldec_rows:
-	.word	.Lrows_down - .Ldec_rows_pc - 8
-.Ldec_unshift:
-	.word	.Lunshift - .Ldec_unshift_pc - 8
 	.size	gw_neonbs_decrypt, . - gw_neonbs_decrypt
+
+/* ---- XTS (IEEE 1619) ----------------------------------------------------------------------------------------- */
+
+/* t = x times 2, words in order 0, 2, 1, 3 of a little-endian number: each word's top bit goes to the next word, the
+ * last one's to the first as 0x87. ones: 1, 1, 1, 0x87. */
+.macro next_tweak t, tl, th, x, m, ml, mh, ones
+	vshr.s32 \m, \x, #31
+	vadd.i32 \t, \x, \x
+	vand	\m, \m, \ones
+	vrev64.32 \mh, \mh
+	veor	\th, \th, \ml
+	veor	\tl, \tl, \mh
+.endm
+.macro xts_constants lo, hi
+	vmov.i32 \lo, #1
+	vmov.i32 \hi, #0x86
+	vshl.i64 \hi, \hi, #32
+	vorr	\hi, \hi, \lo
+.endm
+.macro xts_leave
+	ldr	r0, [sp, #FRAME_COUNTER]
+	vst2.32	{d30, d31}, [r0]
+	vmov.i8	q0, #0
+	vmov.i8	q1, #0
+	vmov.i8	q2, #0
+	vmov.i8	q3, #0
+	add	r5, sp, #FRAME_TWEAKS
+	vstmia	r5!, {d0-d7}
+	vstmia	r5!, {d0-d7}
+	vst1.32	{d0, d1}, [r5:128]
+	leave
+.endm
+
+/* void gw_neonbs_xts_encrypt(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups,
+ *                            uint8_t tweak[16]); tweak: of the first block, moves on; any alignment. */
+	function gw_neonbs_xts_encrypt
+	enter
+	ldr	r0, [r5, #104]
+	str	r0, [sp, #FRAME_COUNTER]
+	vld2.32	{d30, d31}, [r0]
+.Lxts_enc_group:
+	xts_constants d2, d3
+	next_tweak q14, d28, d29, q15, q0, d0, d1, q1
+	next_tweak q13, d26, d27, q14, q2, d4, d5, q1
+	next_tweak q12, d24, d25, q13, q0, d0, d1, q1
+	next_tweak q11, d22, d23, q12, q2, d4, d5, q1
+	next_tweak q10, d20, d21, q11, q0, d0, d1, q1
+	next_tweak q9, d18, d19, q10, q2, d4, d5, q1
+	next_tweak q8, d16, d17, q9, q0, d0, d1, q1
+	next_tweak q3, d6, d7, q8, q2, d4, d5, q1
+	add	r5, sp, #FRAME_TWEAKS
+	vstmia	r5!, {d16-d31}
+	vst1.32	{d6, d7}, [r5:128]
+	load_q7_q0
+	xor_q7_q0
+	bl	encrypt_q7_q0
+	add	r5, sp, #FRAME_TWEAKS
+	vldmia	r5, {d16-d31}
+	xor_q7_q0
+	store_q7_q0
+	add	r5, r5, #128
+	vld1.32	{d30, d31}, [r5:128]
+	subs	r4, r4, #1
+	bne	.Lxts_enc_group
+	xts_leave
+	.size	gw_neonbs_xts_encrypt, . - gw_neonbs_xts_encrypt
+
+/* void gw_neonbs_xts_decrypt(the same); */
+	function gw_neonbs_xts_decrypt
+	enter
+	ldr	r0, [r5, #104]
+	str	r0, [sp, #FRAME_COUNTER]
+	vld2.32	{d14, d15}, [r0]
+.Lxts_dec_group:
+	xts_constants d18, d19
+	next_tweak q6, d12, d13, q7, q8, d16, d17, q9
+	next_tweak q5, d10, d11, q6, q10, d20, d21, q9
+	next_tweak q4, d8, d9, q5, q8, d16, d17, q9
+	next_tweak q3, d6, d7, q4, q10, d20, d21, q9
+	next_tweak q2, d4, d5, q3, q8, d16, d17, q9
+	next_tweak q1, d2, d3, q2, q10, d20, d21, q9
+	next_tweak q0, d0, d1, q1, q8, d16, d17, q9
+	next_tweak q11, d22, d23, q0, q10, d20, d21, q9
+	add	r5, sp, #FRAME_TWEAKS
+	vstmia	r5!, {d0-d15}
+	vst1.32	{d22, d23}, [r5:128]
+	load_q15_q8
+	xor_slices ALL_Q8
+	bl	decrypt_q15_q8
+	add	r5, sp, #FRAME_TWEAKS
+	vldmia	r5, {d0-d15}
+	veor	INV7Q, INV7Q, q7
+	veor	INV6Q, INV6Q, q6
+	veor	INV5Q, INV5Q, q5
+	veor	INV4Q, INV4Q, q4
+	veor	INV3Q, INV3Q, q3
+	veor	INV2Q, INV2Q, q2
+	veor	INV1Q, INV1Q, q1
+	veor	INV0Q, INV0Q, q0
+	vst2.32	{INV7D}, [r2]!
+	vst2.32	{INV6D}, [r2]!
+	vst2.32	{INV5D}, [r2]!
+	vst2.32	{INV4D}, [r2]!
+	vst2.32	{INV3D}, [r2]!
+	vst2.32	{INV2D}, [r2]!
+	vst2.32	{INV1D}, [r2]!
+	vst2.32	{INV0D}, [r2]!
+	add	r5, r5, #128
+	vld1.32	{d14, d15}, [r5:128]
+	subs	r4, r4, #1
+	bne	.Lxts_dec_group
+	vmov	q15, q7
+	xts_leave
+	.size	gw_neonbs_xts_decrypt, . - gw_neonbs_xts_decrypt
 
 /* void gw_neonbs_subbytes(const void *unused, uint32_t, uint8_t *out, const uint8_t *in, size_t groups): the S-box
  * (less its constant 0x63) of each byte, for the key expansion. */
-	.p2align 4
-	.global	gw_neonbs_subbytes
-	.hidden	gw_neonbs_subbytes
-	.type	gw_neonbs_subbytes, %function
-gw_neonbs_subbytes:
+	function gw_neonbs_subbytes
 	enter
 	vldmia	r3, {d0-d15}
 	transpose q7, q6, q5, q4, q3, q2, q1, q0, q8, q9, q10
