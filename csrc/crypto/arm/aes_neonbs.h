@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Bit-sliced AES on NEON: keys, the eight-block core (aes_neonbs_core.S) and the slots that keep it full.
+ * Bit-sliced AES on NEON: keys and the eight-block core (aes_neonbs_core.S).
  */
 #ifndef GW_CRYPTO_ARM_AES_NEONBS_H
 #define GW_CRYPTO_ARM_AES_NEONBS_H
@@ -52,40 +52,5 @@ typedef struct gw_neonbs_mixed {
 
 /* Sets the lanes whose key changed. All keys have the same number of rounds. */
 void gw_neonbs_mix(gw_neonbs_mixed *m, const gw_neonbs_key *const key[GW_NEONBS_LANES]);
-
-/* Single blocks of many packets, gathered until all eight lanes are taken. Everything is copied when it comes in, so
- * that the buffers it came from may be written before the slots are run. */
-typedef struct gw_neonbs_slots {
-	uint8_t in[GW_NEONBS_LANES][16] __attribute__((aligned(16)));
-	uint8_t mask[GW_NEONBS_LANES][16] __attribute__((aligned(16))); /* XORed to the result */
-	uint8_t *out[GW_NEONBS_LANES];
-	const gw_neonbs_key *key[GW_NEONBS_LANES];
-	uint32_t len[GW_NEONBS_LANES]; /* bytes of the result that are wanted, 1..16 */
-	uint32_t used, same;           /* same: all keys are key[0] */
-	bool decrypt;
-	gw_neonbs_mixed mixed;
-} gw_neonbs_slots;
-
-static inline void gw_neonbs_slots_init(gw_neonbs_slots *s, bool decrypt)
-{
-	s->used = 0;
-	s->same = 1;
-	s->decrypt = decrypt;
-	memset(s->mixed.key, 0, sizeof s->mixed.key);
-}
-void gw_neonbs_slots_run(gw_neonbs_slots *s); /* does nothing when no slot is taken */
-void gw_neonbs_slots_wipe(gw_neonbs_slots *s);
-
-/* The next slot, for the caller to fill in[] and mask[]. */
-static inline uint32_t gw_neonbs_slots_take(gw_neonbs_slots *s, const gw_neonbs_key *key, uint8_t *out, uint32_t len)
-{
-	if (s->used == GW_NEONBS_LANES || (s->used > 0 && s->key[0]->rounds != key->rounds)) gw_neonbs_slots_run(s);
-	const uint32_t i = s->used++;
-	s->key[i] = key;
-	s->same &= key == s->key[0];
-	s->out[i] = out;
-	s->len[i] = len;
-	return i;
-}
 
 #endif

@@ -301,6 +301,27 @@
 	veor	q0, q0, q8
 .endm
 
+.macro xor_inv
+	veor	INV7Q, INV7Q, q7
+	veor	INV6Q, INV6Q, q6
+	veor	INV5Q, INV5Q, q5
+	veor	INV4Q, INV4Q, q4
+	veor	INV3Q, INV3Q, q3
+	veor	INV2Q, INV2Q, q2
+	veor	INV1Q, INV1Q, q1
+	veor	INV0Q, INV0Q, q0
+.endm
+.macro store_inv
+	vst2.32	{INV7D}, [r2]!
+	vst2.32	{INV6D}, [r2]!
+	vst2.32	{INV5D}, [r2]!
+	vst2.32	{INV4D}, [r2]!
+	vst2.32	{INV3D}, [r2]!
+	vst2.32	{INV2D}, [r2]!
+	vst2.32	{INV1D}, [r2]!
+	vst2.32	{INV0D}, [r2]!
+.endm
+
 /* r5 = the table at \off, or \step bytes behind it for 10 and 14 rounds: these have bit 1 set, 12 has not. */
 .macro point_at off, here, step
 	ldr	r5, [sp, #FRAME_ROUNDS]
@@ -461,6 +482,29 @@ encrypt_q7_q0:
 	leave
 	.size	gw_neonbs_ctr, . - gw_neonbs_ctr
 
+/* void gw_neonbs_slots_encrypt(const void *slices, uint32_t rounds, gw_neonbs_slots *s);
+ * s: eight blocks in, eight masks, eight pointers out. */
+	function gw_neonbs_slots_encrypt
+	enter
+	mov	r3, r2
+	load_q7_q0
+	bl	encrypt_q7_q0
+	add	r2, r2, #256
+	load_q15_q8
+	ldmia	r2!, {r0, r1, r3, r5}
+	xor_q7_q0
+	vst2.32	{d14, d15}, [r0]
+	vst2.32	{d12, d13}, [r1]
+	vst2.32	{d10, d11}, [r3]
+	vst2.32	{d8, d9}, [r5]
+	ldmia	r2!, {r0, r1, r3, r5}
+	vst2.32	{d6, d7}, [r0]
+	vst2.32	{d4, d5}, [r1]
+	vst2.32	{d2, d3}, [r3]
+	vst2.32	{d0, d1}, [r5]
+	leave
+	.size	gw_neonbs_slots_encrypt, . - gw_neonbs_slots_encrypt
+
 /* Indices of row_down, a row (lower half, upper half) for i = 0, 1, ... 15; and for i = 15, 14, ... 0. */
 .macro row_index i
 .if (\i) % 4 == 0
@@ -536,18 +580,33 @@ decrypt_q15_q8:
 .Ldec_group:
 	load_q15_q8
 	bl	decrypt_q15_q8
-	vst2.32	{INV7D}, [r2]!
-	vst2.32	{INV6D}, [r2]!
-	vst2.32	{INV5D}, [r2]!
-	vst2.32	{INV4D}, [r2]!
-	vst2.32	{INV3D}, [r2]!
-	vst2.32	{INV2D}, [r2]!
-	vst2.32	{INV1D}, [r2]!
-	vst2.32	{INV0D}, [r2]!
+	store_inv
 	subs	r4, r4, #1
 	bne	.Ldec_group
 	leave
 	.size	gw_neonbs_decrypt, . - gw_neonbs_decrypt
+
+/* void gw_neonbs_slots_decrypt(const void *slices, uint32_t rounds, gw_neonbs_slots *s); */
+	function gw_neonbs_slots_decrypt
+	enter
+	mov	r3, r2
+	load_q15_q8
+	bl	decrypt_q15_q8
+	add	r2, r2, #256
+	load_q7_q0
+	ldmia	r2!, {r0, r1, r3, r5}
+	xor_inv
+	vst2.32	{INV7D}, [r0]
+	vst2.32	{INV6D}, [r1]
+	vst2.32	{INV5D}, [r3]
+	vst2.32	{INV4D}, [r5]
+	ldmia	r2!, {r0, r1, r3, r5}
+	vst2.32	{INV3D}, [r0]
+	vst2.32	{INV2D}, [r1]
+	vst2.32	{INV1D}, [r3]
+	vst2.32	{INV0D}, [r5]
+	leave
+	.size	gw_neonbs_slots_decrypt, . - gw_neonbs_slots_decrypt
 
 /* ---- XTS (IEEE 1619) ----------------------------------------------------------------------------------------- */
 
@@ -639,22 +698,8 @@ decrypt_q15_q8:
 	bl	decrypt_q15_q8
 	add	r5, sp, #FRAME_TWEAKS
 	vldmia	r5, {d0-d15}
-	veor	INV7Q, INV7Q, q7
-	veor	INV6Q, INV6Q, q6
-	veor	INV5Q, INV5Q, q5
-	veor	INV4Q, INV4Q, q4
-	veor	INV3Q, INV3Q, q3
-	veor	INV2Q, INV2Q, q2
-	veor	INV1Q, INV1Q, q1
-	veor	INV0Q, INV0Q, q0
-	vst2.32	{INV7D}, [r2]!
-	vst2.32	{INV6D}, [r2]!
-	vst2.32	{INV5D}, [r2]!
-	vst2.32	{INV4D}, [r2]!
-	vst2.32	{INV3D}, [r2]!
-	vst2.32	{INV2D}, [r2]!
-	vst2.32	{INV1D}, [r2]!
-	vst2.32	{INV0D}, [r2]!
+	xor_inv
+	store_inv
 	add	r5, r5, #128
 	vld1.32	{d14, d15}, [r5:128]
 	subs	r4, r4, #1

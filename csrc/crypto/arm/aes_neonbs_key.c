@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Key expansion (FIPS 197, 5.2) into bit slices, mixed keys, and the slots. Constant time: the S-box is the core's.
+ * Key expansion (FIPS 197, 5.2) into bit slices, and mixed keys. Constant time: the S-box is the core's.
  */
 #if defined(__arm__) && !defined(__ARMEB__)
 #include "aes_neonbs.h"
@@ -78,40 +78,6 @@ void gw_neonbs_mix(gw_neonbs_mixed *m, const gw_neonbs_key *const key[GW_NEONBS_
 		}
 		m->key[lane] = key[lane];
 	}
-}
-
-void gw_neonbs_slots_run(gw_neonbs_slots *s)
-{
-	if (s->used == 0) return;
-	const uint8_t *slices = s->key[0]->slices;
-	if (!s->same) {
-		for (uint32_t i = s->used; i < GW_NEONBS_LANES; i++) s->key[i] = s->key[0];
-		gw_neonbs_mix(&s->mixed, s->key);
-		slices = s->mixed.slices;
-	}
-	(s->decrypt ? gw_neonbs_decrypt : gw_neonbs_encrypt)(slices, s->key[0]->rounds, s->in[0], s->in[0], 1);
-	for (uint32_t i = 0; i < s->used; i++) {
-		const uint8x16_t v = veorq_u8(vld1q_u8(s->in[i]), vld1q_u8(s->mask[i]));
-		if (s->len[i] == 16) {
-			vst1q_u8(s->out[i], v);
-		} else {
-			vst1q_u8(s->in[i], v);
-			memcpy(s->out[i], s->in[i], s->len[i]);
-		}
-	}
-	s->used = 0;
-	s->same = 1;
-}
-
-void gw_neonbs_slots_wipe(gw_neonbs_slots *s)
-{
-	gw_wipe(s->in, sizeof s->in);
-	gw_wipe(s->mask, sizeof s->mask);
-	for (uint32_t i = 0; i < GW_NEONBS_LANES; i++)
-		if (s->mixed.key[i] != NULL) {
-			gw_wipe(s->mixed.slices, sizeof s->mixed.slices);
-			break;
-		}
 }
 
 #include "neon_end.h"

@@ -9,6 +9,8 @@
 #include "../spans.h"
 #include "neon.h"
 
+#include "aes_neonbs_slots.h"
+
 static void ecb(gw_op *ops, size_t n, bool decrypt)
 {
 	gw_neonbs_slots s;
@@ -16,6 +18,7 @@ static void ecb(gw_op *ops, size_t n, bool decrypt)
 	for (; n > 0; n--, ops++) {
 		const gw_neonbs_key *k = (const gw_neonbs_key *)ops->key;
 		uint8_t *out = ops->out;
+		gw_neonbs_slots_key(&s, k);
 		for (uint32_t j = 0; j < ops->n_in; j++) {
 			const uint8_t *in = ops->in[j].data;
 			size_t left = ops->in[j].len;
@@ -24,11 +27,8 @@ static void ecb(gw_op *ops, size_t n, bool decrypt)
 				(decrypt ? gw_neonbs_decrypt : gw_neonbs_encrypt)(k->slices, k->rounds, out, in, groups);
 				in += groups * 128, out += groups * 128, left -= groups * 128;
 			}
-			for (; left >= 16; in += 16, out += 16, left -= 16) {
-				const uint32_t i = gw_neonbs_slots_take(&s, k, out, 16);
-				vst1q_u8(s.in[i], vld1q_u8(in));
-				vst1q_u8(s.mask[i], vdupq_n_u8(0));
-			}
+			for (; left >= 16; in += 16, out += 16, left -= 16)
+				vst1q_u8(s.in[gw_neonbs_slots_take(&s, out)], vld1q_u8(in));
 		}
 	}
 	gw_neonbs_slots_run(&s);
@@ -63,6 +63,7 @@ static void cbc_decrypt(gw_op *ops, size_t n)
 		const gw_neonbs_key *k = (const gw_neonbs_key *)ops->key;
 		uint8_t *out = ops->out;
 		uint8x16_t chain = vld1q_u8(ops->iv);
+		gw_neonbs_slots_key(&s, k);
 		for (uint32_t j = 0; j < ops->n_in; j++) {
 			const uint8_t *in = ops->in[j].data;
 			size_t left = ops->in[j].len;
@@ -71,10 +72,9 @@ static void cbc_decrypt(gw_op *ops, size_t n)
 				chain = unchain(out, in, plain, chain);
 			}
 			for (; left >= 16; in += 16, out += 16, left -= 16) {
-				const uint32_t i = gw_neonbs_slots_take(&s, k, out, 16);
-				vst1q_u8(s.mask[i], chain);
-				chain = vld1q_u8(in);
-				vst1q_u8(s.in[i], chain);
+				const uint8x16_t block = vld1q_u8(in);
+				gw_neonbs_slots_put(&s, out, block, chain);
+				chain = block;
 			}
 		}
 	}
@@ -132,6 +132,7 @@ static void ctr(gw_op *ops, size_t n)
 		const gw_neonbs_key *k = (const gw_neonbs_key *)ops->key;
 		uint8_t *out = ops->out, counter[16];
 		memcpy(counter, ops->iv, 16);
+		gw_neonbs_slots_key(&s, k);
 		for (uint32_t j = 0; j < ops->n_in; j++) {
 			const uint8_t *in = ops->in[j].data;
 			size_t left = ops->in[j].len;
@@ -140,17 +141,11 @@ static void ctr(gw_op *ops, size_t n)
 				gw_neonbs_ctr_groups(k, out, in, groups, counter, true);
 				in += groups * 128, out += groups * 128, left -= groups * 128;
 			}
-			while (left > 0) {
-				const uint32_t m = left < 16 ? (uint32_t)left : 16;
-				const uint32_t i = gw_neonbs_slots_take(&s, k, out, m);
-				memcpy(s.in[i], counter, 16);
-				if (m == 16)
-					vst1q_u8(s.mask[i], vld1q_u8(in));
-				else
-					memcpy(s.mask[i], in, m);
+			for (; left >= 16; in += 16, out += 16, left -= 16) {
+				gw_neonbs_slots_put(&s, out, vld1q_u8(counter), vld1q_u8(in));
 				gw_ctr128_add(counter, 1);
-				in += m, out += m, left -= m;
 			}
+			if (left > 0) gw_neonbs_slots_put_part(&s, out, vld1q_u8(counter), in, (uint32_t)left);
 		}
 	}
 	gw_neonbs_slots_run(&s);

@@ -8,6 +8,10 @@
 #include "aes_neonbs.h"
 #include "ghash_neon.h"
 
+#include "neon.h"
+
+#include "aes_neonbs_slots.h"
+
 #define CHUNK 16 /* packets whose tag masks are kept at a time */
 
 typedef struct gcm_key {
@@ -66,15 +70,10 @@ static void first_counter(const gcm_key *k, const gw_op *op, uint8_t j0[16])
 	}
 }
 
-static void put(gw_neonbs_slots *s, const gcm_key *k, const uint8_t counter[16], const uint8_t *in, uint8_t *out,
-				uint32_t len)
+static void mask_of_tag(gw_neonbs_slots *s, const gcm_key *k, const uint8_t j0[16], uint8_t mask[16])
 {
-	const uint32_t i = gw_neonbs_slots_take(s, &k->aes, out, len);
-	memcpy(s->in[i], counter, 16);
-	if (in == NULL)
-		memset(s->mask[i], 0, 16);
-	else
-		memcpy(s->mask[i], in, len);
+	gw_neonbs_slots_key(s, &k->aes);
+	gw_neonbs_slots_put(s, mask, vld1q_u8(j0), vdupq_n_u8(0));
 }
 
 /* Counter mode from j0 + 1 on: groups at once, the rest through the slots. */
@@ -83,6 +82,7 @@ static void crypt_bytes(gw_neonbs_slots *s, const gcm_key *k, const gw_op *op, c
 	uint8_t counter[16], *out = op->out;
 	memcpy(counter, j0, 16);
 	gw_ctr32_add(counter, 1);
+	gw_neonbs_slots_key(s, &k->aes);
 	for (uint32_t j = 0; j < op->n_in; j++) {
 		const uint8_t *in = op->in[j].data;
 		size_t left = op->in[j].len;
@@ -91,12 +91,11 @@ static void crypt_bytes(gw_neonbs_slots *s, const gcm_key *k, const gw_op *op, c
 			gw_neonbs_ctr_groups(&k->aes, out, in, groups, counter, false);
 			in += groups * 128, out += groups * 128, left -= groups * 128;
 		}
-		while (left > 0) {
-			const uint32_t m = left < 16 ? (uint32_t)left : 16;
-			put(s, k, counter, in, out, m);
+		for (; left >= 16; in += 16, out += 16, left -= 16) {
+			gw_neonbs_slots_put(s, out, vld1q_u8(counter), vld1q_u8(in));
 			gw_ctr32_add(counter, 1);
-			in += m, out += m, left -= m;
 		}
+		if (left > 0) gw_neonbs_slots_put_part(s, out, vld1q_u8(counter), in, (uint32_t)left);
 	}
 }
 
@@ -106,7 +105,7 @@ static void seal_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const gcm_key *k = (const gcm_key *)ops[i].key;
 		first_counter(k, &ops[i], j0);
-		put(s, k, j0, NULL, mask[i], 16);
+		mask_of_tag(s, k, j0, mask[i]);
 		crypt_bytes(s, k, &ops[i], j0);
 	}
 	gw_neonbs_slots_run(s);
@@ -130,7 +129,7 @@ static void open_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const gcm_key *k = (const gcm_key *)ops[i].key;
 		first_counter(k, &ops[i], j0[i]);
-		put(s, k, j0[i], NULL, mask[i], 16);
+		mask_of_tag(s, k, j0[i], mask[i]);
 	}
 	gw_neonbs_slots_run(s);
 	for (size_t i = 0; i < n; i++) {
@@ -186,6 +185,8 @@ const gw_impl gw_impl_gcm_aes_neonbs = {
 	.encrypt = seal,
 	.decrypt = open_,
 };
+
+#include "neon_end.h"
 #else
 typedef int gw_gcm_neonbs_not_here;
 #endif

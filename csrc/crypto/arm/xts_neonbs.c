@@ -7,6 +7,10 @@
 #include "../spans.h"
 #include "aes_neonbs.h"
 
+#include "neon.h"
+
+#include "aes_neonbs_slots.h"
+
 #define CHUNK 16 /* requests whose tweaks are kept at a time */
 
 typedef struct xts_key {
@@ -30,19 +34,25 @@ static int setkey(void *ctx, const uint8_t *key, size_t len)
 	return gw_neonbs_setkey(&k->tweak, key + len / 2, len / 2);
 }
 
-static void put(gw_neonbs_slots *s, const gw_neonbs_key *k, const uint8_t *in, const uint8_t *tweak, uint8_t *out)
+static void put(gw_neonbs_slots *s, const uint8_t *in, uint8x16_t tweak, uint8_t *out)
 {
-	const uint32_t i = gw_neonbs_slots_take(s, k, out, 16);
-	gw_xor16(s->in[i], in, tweak);
-	memcpy(s->mask[i], tweak, 16);
+	gw_neonbs_slots_put(s, out, veorq_u8(vld1q_u8(in), tweak), tweak);
+}
+
+/* As gw_xts_next, in one register: each half doubled, its top bit to the other half: as 1, or as 0x87. */
+static inline uint8x16_t next_tweak(uint8x16_t tweak)
+{
+	const uint64x2_t ones = vcombine_u64(vcreate_u64(1), vcreate_u64(0x87));
+	const uint64x2_t t = vreinterpretq_u64_u8(tweak);
+	const uint64x2_t carry = vandq_u64(vreinterpretq_u64_s64(vshrq_n_s64(vreinterpretq_s64_u64(t), 63)), ones);
+	return vreinterpretq_u8_u64(veorq_u64(vaddq_u64(t, t), vextq_u64(carry, carry, 1)));
 }
 
 static void first_tweaks(gw_neonbs_slots *s, const gw_op *ops, size_t n, uint8_t tweak[CHUNK][16])
 {
 	for (size_t i = 0; i < n; i++) {
-		const uint32_t slot = gw_neonbs_slots_take(s, &((const xts_key *)ops[i].key)->tweak, tweak[i], 16);
-		memcpy(s->in[slot], ops[i].iv, 16);
-		memset(s->mask[slot], 0, 16);
+		gw_neonbs_slots_key(s, &((const xts_key *)ops[i].key)->tweak);
+		gw_neonbs_slots_put(s, tweak[i], vld1q_u8(ops[i].iv), vdupq_n_u8(0));
 	}
 	gw_neonbs_slots_run(s);
 }
@@ -54,6 +64,7 @@ static void whole_blocks(gw_neonbs_slots *s, const gw_op *op, uint8_t tweak[16],
 	const size_t len = gw_op_len(op);
 	size_t whole = len / 16;
 	uint8_t *out = op->out;
+	gw_neonbs_slots_key(s, k);
 
 	st->tail = (uint32_t)(len % 16);
 	if (len < 16) {
@@ -73,16 +84,19 @@ static void whole_blocks(gw_neonbs_slots *s, const gw_op *op, uint8_t tweak[16],
 			(s->decrypt ? gw_neonbs_xts_decrypt : gw_neonbs_xts_encrypt)(k->slices, k->rounds, out, in, groups, tweak);
 			in += 128 * groups, out += 128 * groups, blocks -= 8 * groups;
 		}
+		if (blocks == 0) continue;
+		uint8x16_t t = vld1q_u8(tweak);
 		for (; blocks > 0; in += 16, out += 16, blocks--) {
-			put(s, k, in, tweak, out);
-			gw_xts_next(tweak);
+			put(s, in, t, out);
+			t = next_tweak(t);
 		}
+		vst1q_u8(tweak, t);
 	}
 	if (st->tail == 0) return;
 	memcpy(st->tweak, tweak, 16);
 	gw_xts_next(s->decrypt ? tweak : st->tweak); /* the last two tweaks change places when decrypting */
 	st->out = out;
-	put(s, k, st->last, tweak, st->full);
+	put(s, st->last, vld1q_u8(tweak), st->full);
 }
 
 static void second_step(gw_neonbs_slots *s, const gw_op *op, steal *st)
@@ -91,7 +105,8 @@ static void second_step(gw_neonbs_slots *s, const gw_op *op, steal *st)
 	memcpy(cut, st->last + 16, st->tail);
 	memcpy(cut + st->tail, st->full + st->tail, 16 - st->tail);
 	memcpy(st->out + 16, st->full, st->tail);
-	put(s, &((const xts_key *)op->key)->data, cut, st->tweak, st->out);
+	gw_neonbs_slots_key(s, &((const xts_key *)op->key)->data);
+	put(s, cut, vld1q_u8(st->tweak), st->out);
 }
 
 static void xts(gw_op *ops, size_t n, bool decrypt)
@@ -146,6 +161,8 @@ const gw_impl gw_impl_xts_aes_neonbs = {
 	.encrypt = encrypt,
 	.decrypt = decrypt,
 };
+
+#include "neon_end.h"
 #else
 typedef int gw_xts_neonbs_not_here;
 #endif

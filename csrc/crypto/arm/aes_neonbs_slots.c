@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * Running the slots.
+ */
+#if defined(__arm__) && !defined(__ARMEB__)
+#include "aes_neonbs.h"
+
+#include "neon.h"
+
+#include "aes_neonbs_slots.h"
+
+/* out[i] = E(in[i]) ^ mask[i] (or D) of all eight. */
+void gw_neonbs_slots_encrypt(const void *slices, uint32_t rounds, gw_neonbs_slots *s);
+void gw_neonbs_slots_decrypt(const void *slices, uint32_t rounds, gw_neonbs_slots *s);
+
+void gw_neonbs_slots_init(gw_neonbs_slots *s, bool decrypt)
+{
+	s->current = NULL;
+	s->used = 0;
+	s->same = true;
+	s->partial = false;
+	s->decrypt = decrypt;
+	memset(s->mask, 0, sizeof s->mask);
+	memset(s->len, 0, sizeof s->len);
+	memset(s->mixed.key, 0, sizeof s->mixed.key);
+}
+
+void gw_neonbs_slots_run(gw_neonbs_slots *s)
+{
+	const uint8_t *slices;
+	uint8_t *part_out[GW_NEONBS_LANES];
+	if (s->used == 0) return;
+	for (uint32_t i = s->used; i < GW_NEONBS_LANES; i++) {
+		s->key[i] = s->key[0];
+		s->out[i] = s->nowhere;
+	}
+	slices = s->key[0]->slices;
+	if (!s->same) {
+		gw_neonbs_mix(&s->mixed, s->key);
+		slices = s->mixed.slices;
+	}
+	if (s->partial) /* by way of in[], which has been read by then */
+		for (uint32_t i = 0; i < GW_NEONBS_LANES; i++) {
+			part_out[i] = s->out[i];
+			if (s->len[i] != 0) s->out[i] = s->in[i];
+		}
+	(s->decrypt ? gw_neonbs_slots_decrypt : gw_neonbs_slots_encrypt)(slices, s->key[0]->rounds, s);
+	if (s->partial)
+		for (uint32_t i = 0; i < GW_NEONBS_LANES; i++) {
+			if (s->len[i] != 0) memcpy(part_out[i], s->in[i], s->len[i]);
+			s->len[i] = 0;
+		}
+	s->used = 0;
+	s->same = true;
+	s->partial = false;
+}
+
+void gw_neonbs_slots_wipe(gw_neonbs_slots *s)
+{
+	gw_wipe(s->in, sizeof s->in);
+	gw_wipe(s->mask, sizeof s->mask);
+	gw_wipe(s->nowhere, sizeof s->nowhere);
+	if (s->mixed.key[0] != NULL) gw_wipe(s->mixed.slices, sizeof s->mixed.slices);
+}
+
+#include "neon_end.h"
+#else
+typedef int gw_neonbs_slots_not_here;
+#endif
