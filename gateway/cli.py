@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from gateway import __version__
+from gateway.cleanup import CleanupStack
 from gateway.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNUSABLE, GwbenchError
 
 COMMANDS = (
@@ -73,9 +74,10 @@ def _fail(message: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    # Here already, not only in the command: importing takes a while, and Ctrl-C may come at any moment.
     try:
-        return _main(list(sys.argv[1:] if argv is None else argv))
+        # Here already, not only in the command: importing takes a while, and a signal may come at any moment.
+        with CleanupStack():
+            return _main(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:
         _fail("interrupted")
         return EXIT_INTERRUPTED

@@ -169,9 +169,7 @@ def _receive_all(receiver: socket.socket, lengths: range, content: bytes, what: 
         except OSError as error:
             raise GateError(f"gate: {what}: {error.strerror}", code="gate") from error
         if len(packet) not in missing:
-            raise GateError(
-                f"gate: {what}: a packet of {len(packet) + header} bytes came unasked", code="gate"
-            )
+            raise GateError(f"gate: {what}: a packet of {len(packet) + header} bytes came unasked", code="gate")
         if packet != _payload(content, len(packet)):
             raise GateError(f"gate: {what}: the packet of {len(packet) + header} bytes was changed", code="gate")
         missing.remove(len(packet))
@@ -217,9 +215,7 @@ def _refused(sender: socket.socket, receiver: socket.socket, lengths: range, con
         raise GateError(f"gate: {what}: nothing passes after packets that were too big", code="gate")
     packet = receiver.recv(65536)
     if packet != b"end":
-        raise GateError(
-            f"gate: {what}: {len(packet)} bytes of payload passed, more than the MTU", code="gate"
-        )
+        raise GateError(f"gate: {what}: {len(packet)} bytes of payload passed, more than the MTU", code="gate")
     told += _drain_errors(sender)
     if lengths and not told:
         raise GateError(f"gate: {what}: nobody told the sender that its packets are too big", code="gate")

@@ -35,7 +35,7 @@ PORT = 5201
 _TICK_S = 0.05
 _UDP_WINDOW_BYTES = 4 << 20
 """iperf3's own default loses 1 to 3 % even over a plain line."""
-_PATIENCE_S = 15.0
+_PATIENCE_S = 10.0
 """After its time is over iperf3 still exchanges results; a line that lost everything must not hang us."""
 
 
@@ -168,6 +168,9 @@ def run(
     cpu_before_ns = _children_cpu_ns()
     with tempfile.TemporaryFile("w+", errors="replace") as output, tempfile.TemporaryFile("w+") as complaints:
         with tempfile.TemporaryFile("w+", errors="replace") as server_output:
+            with server.entered():
+                if _is_listening(load.port, Path("/proc/thread-self/net")):
+                    raise _port_taken(load.port)
             try:
                 listener = server.popen(
                     [binary.path, "-s", "-1", "-p", str(load.port)], stdout=server_output, stderr=server_output
@@ -268,24 +271,33 @@ def _interface_bytes(pid: int, interface: str, direction: str) -> int | None:
     return None
 
 
-def _wait_until_listening(listener: subprocess.Popen[Any], port: int, output: IO[str]) -> None:
+def _is_listening(port: int, net: Path) -> bool:
     """By the namespace's own table of sockets, not by what iperf3 prints: that differs between versions."""
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = (net / table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        # number, local address:port, remote, state (0A = LISTEN)
+        if any(f[1].endswith(f":{port:04X}") and f[3] == "0A" for f in map(str.split, lines)):
+            return True
+    return False
+
+
+def _port_taken(port: int) -> UnusableError:
+    return UnusableError(f"port {port} is taken in the laboratory", "choose another with -p", "port-taken")
+
+
+def _wait_until_listening(listener: subprocess.Popen[Any], port: int, output: IO[str]) -> None:
     deadline = time.monotonic() + 5.0
-    needle = f":{port:04X} "
     while time.monotonic() < deadline:
         if listener.poll() is not None:
             words = " ".join(_contents(output).split())
             if "in use" in words:
-                raise UnusableError(f"port {port} is taken in the laboratory", "choose another with -p", "port-taken")
+                raise _port_taken(port)
             raise UnusableError(f"iperf3's server did not start: {words[:200]}", code="iperf3")
-        for table in ("tcp", "tcp6"):
-            try:
-                text = Path(f"/proc/{listener.pid}/net/{table}").read_text()
-            except OSError:
-                continue
-            # local address, remote address, state 0A = LISTEN
-            if any(needle in f"{f[1]} " and f[3] == "0A" for f in map(str.split, text.splitlines()[1:])):
-                return
+        if _is_listening(port, Path(f"/proc/{listener.pid}/net")):
+            return
         time.sleep(0.01)
     raise UnusableError("iperf3's server did not listen within 5 s", code="iperf3")
 
