@@ -62,7 +62,9 @@
 	X(cbc_aes_neon)                                                                                                    \
 	X(ctr_aes_neon)                                                                                                    \
 	X(xts_aes_neon)                                                                                                    \
-	X(gcm_aes_neon)
+	X(gcm_aes_neon)                                                                                                    \
+	X(sha256_neon)                                                                                                     \
+	X(hmac_sha256_neon)
 #else
 #define AARCH64
 #endif

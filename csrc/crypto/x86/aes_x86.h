@@ -11,9 +11,10 @@
 #include "../spans.h"
 
 #define GW_TARGET_AESNI __attribute__((target("aes,pclmul,ssse3,sse4.1")))
-#define GW_TARGET_VAES  __attribute__((target("aes,pclmul,avx2,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl,avx512dq,bmi2")))
-#define GW_NEEDS_AESNI  (GW_CPU_AESNI | GW_CPU_SSSE3 | GW_CPU_SSE41)
-#define GW_NEEDS_VAES   (GW_NEEDS_AESNI | GW_CPU_AVX2 | GW_CPU_VAES | GW_CPU_AVX512 | GW_CPU_BMI2)
+#define GW_TARGET_VAES                                                                                                 \
+	__attribute__((target("aes,pclmul,avx2,vaes,vpclmulqdq,avx512f,avx512bw,avx512vl,avx512dq,bmi2")))
+#define GW_NEEDS_AESNI (GW_CPU_AESNI | GW_CPU_SSSE3 | GW_CPU_SSE41)
+#define GW_NEEDS_VAES  (GW_NEEDS_AESNI | GW_CPU_AVX2 | GW_CPU_VAES | GW_CPU_AVX512 | GW_CPU_BMI2)
 
 /* -O2 alone does not unroll, and arrays of vectors live in registers only when it happens. */
 #if defined(__clang__)
