@@ -24,6 +24,7 @@
     X(cbc_aes_vaes) \
     X(ctr_aes_vaes) \
     X(xts_aes_vaes) \
+    X(gcm_aes_aesni) \
     X(gcm_aes_vaes) \
     X(sha256_shani) \
     X(hmac_sha256_shani) \
