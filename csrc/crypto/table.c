@@ -79,7 +79,8 @@
 	X(xts_aes_spe)                                                                                                     \
 	X(gcm_aes_spe)                                                                                                     \
 	X(sha256_spe)                                                                                                      \
-	X(hmac_sha256_spe)
+	X(hmac_sha256_spe)                                                                                                 \
+	X(authenc_hmac_sha256_cbc_aes_spe)
 #else
 #define PPC
 #endif
