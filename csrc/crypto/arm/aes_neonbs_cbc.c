@@ -3,9 +3,9 @@
  * its own is done. Lanes without a packet of their own do another lane's work a second time, to the same place.
  */
 #if defined(__arm__) && !defined(__ARMEB__)
-#include "aes_neonbs.h"
-
 #include "neon.h"
+
+#include "aes_neonbs.h"
 
 void gw_neonbs_cbc_batch(gw_op *ops, size_t n);
 

@@ -2,9 +2,9 @@
  * Key expansion (FIPS 197, 5.2) into bit slices, and mixed keys. Constant time: the S-box is the core's.
  */
 #if defined(__arm__) && !defined(__ARMEB__)
-#include "aes_neonbs.h"
-
 #include "neon.h"
+
+#include "aes_neonbs.h"
 
 /* Byte p of a slice is row p % 4 of column 0, 2, 1, 3; of a state that is shifted by i, row r stands i*r columns
  * further right. An index of 16 bytes for each i. */

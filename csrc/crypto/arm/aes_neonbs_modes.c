@@ -3,12 +3,12 @@
  * left of each packet shares slots with its neighbours in the batch.
  */
 #if defined(__arm__) && !defined(__ARMEB__)
+#include "neon.h"
+
 #include "aes_neonbs.h"
 
 #include "../block.h"
 #include "../spans.h"
-#include "neon.h"
-
 #include "aes_neonbs_slots.h"
 
 static void ecb(gw_op *ops, size_t n, bool decrypt)

@@ -2,9 +2,9 @@
  * Running the slots.
  */
 #if defined(__arm__) && !defined(__ARMEB__)
-#include "aes_neonbs.h"
-
 #include "neon.h"
+
+#include "aes_neonbs.h"
 
 #include "aes_neonbs_slots.h"
 

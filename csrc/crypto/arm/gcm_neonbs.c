@@ -3,12 +3,12 @@
  * that are left over of each packet share lanes with those of the other packets of the batch.
  */
 #if defined(__arm__) && !defined(__ARMEB__)
+#include "neon.h"
+
 #include "../block.h"
 #include "../spans.h"
 #include "aes_neonbs.h"
 #include "ghash_neon.h"
-
-#include "neon.h"
 
 #include "aes_neonbs_slots.h"
 
@@ -30,44 +30,33 @@ static int setkey(void *ctx, const uint8_t *key, size_t len)
 	return 0;
 }
 
-/* Everything but a last part that is not a block goes straight in; that part is zero-padded, and the block of lengths
- * (if any) rides along. */
-static void ghash(const gcm_key *k, uint8_t y[16], const uint8_t *data, size_t len, const uint8_t lengths[16])
-{
-	uint8_t end[128];
-	size_t straight = len / 128 * 128, rest = len - straight, padded = (rest + 15) / 16 * 16;
-	if (lengths == NULL && rest % 16 == 0) straight = len, padded = rest = 0;
-	if (straight > 0) gw_ghash_neon(y, &k->ghash, data, straight / 16);
-	if (rest > 0) {
-		memset(end + padded - 16, 0, 16);
-		memcpy(end, data + straight, rest);
-	}
-	if (lengths != NULL && padded < sizeof end) {
-		memcpy(end + padded, lengths, 16);
-		padded += 16;
-		lengths = NULL;
-	}
-	gw_ghash_neon(y, &k->ghash, end, padded / 16);
-	if (lengths != NULL) gw_ghash_neon(y, &k->ghash, lengths, 1);
-}
-
-static void set_lengths(uint8_t lengths[16], uint64_t a_bytes, uint64_t c_bytes)
-{
-	gw_store_be64(lengths, a_bytes * 8);
-	gw_store_be64(lengths + 8, c_bytes * 8);
-}
-
 static void first_counter(const gcm_key *k, const gw_op *op, uint8_t j0[16])
 {
-	uint8_t lengths[16];
-	memset(j0, 0, 16);
 	if (op->iv_len == 12) {
 		memcpy(j0, op->iv, 12);
-		j0[15] = 1;
+		gw_store_be32(j0 + 12, 1);
 	} else {
-		set_lengths(lengths, 0, op->iv_len);
-		ghash(k, j0, op->iv, op->iv_len, lengths);
+		gw_ghash_neon_sum sum;
+		gw_ghash_neon_start(&sum, &k->ghash);
+		gw_ghash_neon_update(&sum, op->iv, op->iv_len);
+		gw_ghash_neon_finish(&sum, 0, op->iv_len);
+		memcpy(j0, sum.y, 16);
 	}
+}
+
+/* The whole tag, over the ciphertext: out when sealing, in when opening. */
+static void full_tag(const gcm_key *k, const gw_op *op, bool sealing, const uint8_t mask[16], uint8_t tag[16])
+{
+	gw_ghash_neon_sum sum;
+	const size_t len = gw_op_len(op);
+	gw_ghash_neon_start(&sum, &k->ghash);
+	if (op->aad_len > 0) gw_ghash_neon_update(&sum, op->aad, op->aad_len);
+	if (sealing)
+		gw_ghash_neon_update(&sum, op->out, len);
+	else
+		for (uint32_t j = 0; j < op->n_in; j++) gw_ghash_neon_update(&sum, op->in[j].data, op->in[j].len);
+	gw_ghash_neon_finish(&sum, op->aad_len, len);
+	vst1q_u8(tag, veorq_u8(vld1q_u8(sum.y), vld1q_u8(mask)));
 }
 
 static void mask_of_tag(gw_neonbs_slots *s, const gcm_key *k, const uint8_t j0[16], uint8_t mask[16])
@@ -101,7 +90,7 @@ static void crypt_bytes(gw_neonbs_slots *s, const gcm_key *k, const gw_op *op, c
 
 static void seal_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
 {
-	uint8_t mask[CHUNK][16], j0[16], y[16], lengths[16];
+	uint8_t mask[CHUNK][16], j0[16], y[16];
 	for (size_t i = 0; i < n; i++) {
 		const gcm_key *k = (const gcm_key *)ops[i].key;
 		first_counter(k, &ops[i], j0);
@@ -111,12 +100,7 @@ static void seal_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
 	gw_neonbs_slots_run(s);
 	for (size_t i = 0; i < n; i++) {
 		const gcm_key *k = (const gcm_key *)ops[i].key;
-		const size_t len = gw_op_len(&ops[i]);
-		memset(y, 0, 16);
-		ghash(k, y, ops[i].aad, ops[i].aad_len, NULL);
-		set_lengths(lengths, ops[i].aad_len, len);
-		ghash(k, y, ops[i].out, len, lengths);
-		gw_xor16(y, y, mask[i]);
+		full_tag(k, &ops[i], true, mask[i], y);
 		memcpy(ops[i].tag, y, ops[i].tag_len);
 		ops[i].status = 0;
 	}
@@ -125,7 +109,7 @@ static void seal_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
 
 static void open_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
 {
-	uint8_t mask[CHUNK][16], j0[CHUNK][16], y[16], lengths[16];
+	uint8_t mask[CHUNK][16], j0[CHUNK][16], y[16];
 	for (size_t i = 0; i < n; i++) {
 		const gcm_key *k = (const gcm_key *)ops[i].key;
 		first_counter(k, &ops[i], j0[i]);
@@ -134,13 +118,7 @@ static void open_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
 	gw_neonbs_slots_run(s);
 	for (size_t i = 0; i < n; i++) {
 		const gcm_key *k = (const gcm_key *)ops[i].key;
-		memset(y, 0, 16);
-		ghash(k, y, ops[i].aad, ops[i].aad_len, NULL);
-		set_lengths(lengths, ops[i].aad_len, gw_op_len(&ops[i]));
-		for (uint32_t j = 0; j < ops[i].n_in; j++)
-			ghash(k, y, ops[i].in[j].data, ops[i].in[j].len, j + 1 == ops[i].n_in ? lengths : NULL);
-		if (ops[i].n_in == 0) ghash(k, y, NULL, 0, lengths);
-		gw_xor16(y, y, mask[i]);
+		full_tag(k, &ops[i], false, mask[i], y);
 		ops[i].status = gw_equal_ct(y, ops[i].tag, ops[i].tag_len) ? 0 : -EBADMSG;
 		if (ops[i].status == 0) crypt_bytes(s, k, &ops[i], j0[i]);
 	}

@@ -18,7 +18,19 @@
 	.text
 
 /* One block's part against one power: q0-q7 are the sums for i = 0..7. */
-.macro multiply
+.macro multiply_first
+	vldmia	r5!, {d16-d23}
+	vld1.64	{d24}, [r6:64], r7
+	vmull.p8 q0, d24, d16
+	vmull.p8 q1, d24, d17
+	vmull.p8 q2, d24, d18
+	vmull.p8 q3, d24, d19
+	vmull.p8 q4, d24, d20
+	vmull.p8 q5, d24, d21
+	vmull.p8 q6, d24, d22
+	vmull.p8 q7, d24, d23
+.endm
+.macro multiply_add
 	vldmia	r5!, {d16-d23}
 	vld1.64	{d24}, [r6:64], r7
 	vmull.p8 q13, d24, d16
@@ -38,7 +50,7 @@
 	veor	q6, q6, q13
 	veor	q7, q7, q14
 .endm
-#define MULTIPLY_BYTES 72
+#define MULTIPLY_ADD_BYTES 72
 
 /* The i lanes that passed 8 go eight bytes down; then all move i bytes up. */
 .macro place x, lo, hi, mask, t, up
@@ -81,21 +93,24 @@ gw_ghash_neon:
 	mov	r4, r3
 	movhi	r4, #8
 	sub	r3, r3, r4
+	vld1.8	{d4, d5}, [r2]!
+	vrev64.8 q2, q2
 	mov	r6, sp
-	mov	r8, r4
-	vmov.i8	q1, #0
+	veor	q2, q2, q0
+	subs	r8, r4, #1
+	veor	d6, d4, d5
+	vst1.64	{d4-d6}, [r6:64]!
+	beq	.Lprepared
 .Lprepare:
 	vld1.8	{d4, d5}, [r2]!
 	vrev64.8 q2, q2
 	subs	r8, r8, #1
-	veor	q2, q2, q0
-	vmov	q0, q1
 	veor	d6, d4, d5
 	vst1.64	{d4-d6}, [r6:64]!
 	bne	.Lprepare
-
+.Lprepared:
 	rsb	r8, r4, #8
-	mov	r9, #MULTIPLY_BYTES
+	mov	r9, #MULTIPLY_ADD_BYTES
 	mul	r9, r8, r9
 	add	r10, r1, r8, lsl #6
 	mov	r8, #0
@@ -103,18 +118,11 @@ gw_ghash_neon:
 .Lpart:
 	mov	r5, r10
 	mov	r6, r12
-	vmov.i8	q0, #0
-	vmov.i8	q1, #0
-	vmov.i8	q2, #0
-	vmov.i8	q3, #0
-	vmov.i8	q4, #0
-	vmov.i8	q5, #0
-	vmov.i8	q6, #0
-	vmov.i8	q7, #0
+	multiply_first
 	add	pc, pc, r9
 	nop
-.rept 8
-	multiply
+.rept 7
+	multiply_add
 .endr
 	/* a[j] * h[j - i] is the mirror of i: bring its lanes to those of a[j + i] * h[j]. */
 	vext.8	q13, q7, q7, #2
@@ -168,14 +176,13 @@ gw_ghash_neon:
 
 	vrev64.8 q0, q0
 	vst1.8	{d0, d1}, [r0]
+	/* What depends on H: the first block, which y went into, and the products. */
 	vmov.i8	q1, #0
+	vmov.i8	q2, #0
+	add	r5, sp, #192
 	mov	r6, sp
-	mov	r8, #7
-.Lwipe:
-	vst1.64	{d2, d3}, [r6:128]!
-	vst1.64	{d2, d3}, [r6:128]!
-	subs	r8, r8, #1
-	bne	.Lwipe
+	vst1.64	{d2-d4}, [r6:64]
+	vst1.64	{d2-d5}, [r5:128]
 	mov	sp, r11
 	vpop	{d8-d15}
 	pop	{r4-r11, pc}

@@ -3,11 +3,11 @@
  * ciphertext share lanes with the other requests of the batch.
  */
 #if defined(__arm__) && !defined(__ARMEB__)
+#include "neon.h"
+
 #include "../block.h"
 #include "../spans.h"
 #include "aes_neonbs.h"
-
-#include "neon.h"
 
 #include "aes_neonbs_slots.h"
 
