@@ -76,7 +76,8 @@ class Run:
 
     def __init__(self, arguments: list[str], prefix: tuple[str, ...] = (), command: tuple[str, ...] = COMMAND) -> None:
         self.mark = uuid.uuid4().hex
-        self.out, self.err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
+        self.out = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by cleanup
+        self.err = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
             [*prefix, *command, *arguments],
             stdout=self.out,

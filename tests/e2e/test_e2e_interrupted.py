@@ -11,20 +11,22 @@ import pytest
 
 from .conftest import Run
 
-LONG = (
-    "iperf",
-    "--lab",
-    "--no-save",
-    "-t",
-    "4",
-    "--repeats",
-    "0",
-    "--rounds",
-    "1",
-    "--suite",
-    "aes128gcm16",
-    "--impl",
-    "auto",
+LONG = tuple(
+    [
+        "iperf",
+        "--lab",
+        "--no-save",
+        "-t",
+        "4",
+        "--repeats",
+        "0",
+        "--rounds",
+        "1",
+        "--suite",
+        "aes128gcm16",
+        "--impl",
+        "auto",
+    ]
 )
 
 
