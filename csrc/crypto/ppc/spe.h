@@ -63,6 +63,29 @@ void gw_spe_ghash(uint32_t y[4], const void *table, const uint8_t *data, size_t 
 /* state: eight words. k: gw_sha256_k, 8-byte aligned. n >= 1 blocks of 64 bytes. */
 void gw_spe_sha256_blocks(uint32_t state[8], const uint8_t *data, size_t n, const uint32_t *k);
 
+/* AES-CBC of one packet beside SHA-256 of two streams; layout known to cbc_sha256_spe.py. A unit is 8 AES blocks and
+ * 64 bytes of each stream. Everything is left where the next unit begins. Encryption goes upwards: chain is the IV.
+ * Decryption goes downwards from the packet's last block: in points at the block before it, which must exist for
+ * every block of the run, chain is that last block XOR the first round key. */
+typedef struct gw_spe_mix {
+	const uint32_t *rk;
+	const uint8_t *in;
+	uint8_t *out;
+	const void *table;
+	uint32_t chain[4];
+	const uint8_t *data[2];
+	uint32_t units;       /* at least 1 */
+	const uint32_t *k;    /* gw_sha256_k */
+	uint32_t state[8][2]; /* a..h of both streams */
+} __attribute__((aligned(8))) gw_spe_mix;
+
+void gw_spe_cbc_sha256_enc128(gw_spe_mix *m);
+void gw_spe_cbc_sha256_enc256(gw_spe_mix *m);
+void gw_spe_cbc_sha256_dec128(gw_spe_mix *m);
+void gw_spe_cbc_sha256_dec256(gw_spe_mix *m);
+
+extern const gw_impl gw_impl_cbc_aes_spe, gw_impl_hmac_sha256_spe; /* what the fused one is composed of */
+
 /* Asks for all 8192 bytes of an AES table (dcbt). gw_spe_warm: when the batch is long enough to pay for it. */
 void gw_spe_prefetch(const void *table);
 void gw_spe_warm(const void *table, const gw_op *ops, size_t n);
