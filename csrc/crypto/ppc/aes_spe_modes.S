@@ -7,21 +7,61 @@
 
 	.text
 
-.macro ECB name, dir
-	FUNC \name
-	ENTER
-	SETUP
-	CACHE
-1:	LOAD4 lwzu, rC0, rC1, rC2, rC3, 4, 16
-	WHITEN rC0, rC1, rC2, rC3
-	ROUNDS \dir
-	STORE_STATE
-	bdnz 1b
+/* One block for the modes that matter least in a gateway (XTS and ECB share it, the others have the rounds in line):
+ * all rounds but the last, no cached keys. LR is in the frame (KEEP_LR). */
+.macro CORE name, dir
+	.balignl 32, 0x60000000
+\name:
+	blt 1, 8f
+	beq 1, 7f
+	ROUND_M \dir, 1
+	ROUND_M \dir, 2
+7:	ROUND_M \dir, 3
+	ROUND_M \dir, 4
+8:	ROUND_M \dir, 5
+	ROUND_M \dir, 6
+	ROUND_M \dir, 7
+	ROUND_M \dir, 8
+	ROUND_M \dir, 9
+	ROUND_M \dir, 10
+	ROUND_M \dir, 11
+	ROUND_M \dir, 12
+	ROUND_M \dir, 13
+	blr
+.endm
+
+.macro KEEP_LR
+	mflr 0
+	stw 0, FRAME + 4(1)
+.endm
+
+.macro LEAVE_LR
+	lwz 0, FRAME + 4(1)
+	mtlr 0
 	LEAVE
 .endm
 
-	ECB gw_spe_aes_ecb_enc, E
-	ECB gw_spe_aes_ecb_dec, D
+	CORE core_enc, E
+	CORE core_dec, D
+
+.macro ECB name, dir, core
+	FUNC \name
+	ENTER
+	KEEP_LR
+	SETUP
+	evldd 28, 224(3)
+	evldd 29, 232(3)
+1:	LOAD4 lwzu, rC0, rC1, rC2, rC3, 4, 16
+	WHITEN rC0, rC1, rC2, rC3
+	bl \core
+	ROUND_\dir 1, 28, 29
+	STORE_STATE
+	bdnz 1b
+	LEAVE_LR
+.endm
+
+	ECB gw_spe_aes_ecb_enc, E, core_enc
+	ECB gw_spe_aes_ecb_dec, D, core_dec
 
 /* r9: IV, r10: where the last ciphertext block goes, or 0. The chain is the state itself. */
 	FUNC gw_spe_aes_cbc_enc
@@ -87,9 +127,10 @@
 	\op 0, 0, 31
 .endm
 
-.macro XTS name, dir
+.macro XTS name, dir, core
 	FUNC \name
 	ENTER
+	KEEP_LR
 	stw 9, 8(1)
 	SETUP
 	lwz 18, 8(1)
@@ -107,21 +148,7 @@
 	LOAD4 lwz, rT0, rT1, rT2, rT3, 1, TWEAK
 	WHITEN rC0, rC1, rC2, rC3
 	STATE_XOR rT0, rT1, rT2, rT3
-	blt 1, 8f
-	beq 1, 7f
-	ROUND_M \dir, 1
-	ROUND_M \dir, 2
-7:	ROUND_M \dir, 3
-	ROUND_M \dir, 4
-8:	ROUND_M \dir, 5
-	ROUND_M \dir, 6
-	ROUND_M \dir, 7
-	ROUND_M \dir, 8
-	ROUND_M \dir, 9
-	ROUND_M \dir, 10
-	ROUND_M \dir, 11
-	ROUND_M \dir, 12
-	ROUND_M \dir, 13
+	bl \core
 	evldd rT2, TWEAK(1)
 	evldd rT3, TWEAK + 8(1)
 	evldd rKA, 224(3)
@@ -145,11 +172,11 @@
 	stw rC1, 4(9)
 	stw rC2, 8(9)
 	stw rC3, 12(9)
-	LEAVE
+	LEAVE_LR
 .endm
 
-	XTS gw_spe_aes_xts_enc, E
-	XTS gw_spe_aes_xts_dec, D
+	XTS gw_spe_aes_xts_enc, E, core_enc
+	XTS gw_spe_aes_xts_dec, D, core_dec
 
 /* r3: an AES table, whose 256 cache lines are asked for. */
 	FUNC gw_spe_prefetch

@@ -7,7 +7,7 @@
  * 2 key loads + 8 evxor + 2 evmergehi. A round first looks up what depends on c0 and c1, which the round before
  * finished first, so that the load latency of one half hides behind the other half.
  *
- * An address is one `rlwimi` of the byte into a register that keeps the table's base (tables: aes_spe_tables.S).
+ * An address is one `rlwimi` of the byte into a register that keeps the table's base (tables: aes_spe_tables.c).
  *
  * Register use, common to all:
  *   r3 round keys   r4 in   r5 out   r6-r9 table addresses   r10-r12, r0, r28-r31 cached round keys

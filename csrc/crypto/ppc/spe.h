@@ -19,8 +19,8 @@ typedef struct gw_spe_aes_key {
 
 int gw_spe_aes_expand(gw_spe_aes_key *k, const uint8_t *key, size_t len); /* -EINVAL unless 16, 24, 32 */
 
-/* One table entry a byte: see aes_spe_tables.S. Aligned to 8192. */
-extern const uint32_t gw_spe_aes_te[256][8], gw_spe_aes_td[256][8];
+/* One table entry a byte: see aes_spe_tables.c. Aligned to 8192; read-only from before main. */
+extern uint32_t gw_spe_aes_te[256][8], gw_spe_aes_td[256][8];
 
 /* rk: enc with te, dec with td. blocks >= 1. in may equal out. */
 void gw_spe_aes_ecb_enc(const uint32_t *rk, const uint8_t *in, uint8_t *out, size_t blocks, const void *te,
