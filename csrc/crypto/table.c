@@ -65,7 +65,11 @@
 	X(xts_aes_neon)                                                                                                    \
 	X(gcm_aes_neon)                                                                                                    \
 	X(sha256_neon)                                                                                                     \
-	X(hmac_sha256_neon)
+	X(hmac_sha256_neon)                                                                                                \
+	X(ecb_aes_neonbs)                                                                                                  \
+	X(cbc_aes_neonbs)                                                                                                  \
+	X(ctr_aes_neonbs)                                                                                                  \
+	X(xts_aes_neonbs)
 #else
 #define AARCH64
 #endif

@@ -99,10 +99,8 @@ def is_right(question: Question, reply: str) -> bool:
 
 
 def may_refuse(question: Question, reply: str) -> bool:
-    """IEEE 1619 has no AES-192, and Speck is built with its longest keys only."""
-    _, driver, _, key, *_ = question.line.split()
-    odd_xts = driver.startswith("xts-aes") and len(key) == len("key=") + 2 * 48
-    return reply == "refused key length" and (odd_xts or "speck" in driver)
+    """Speck is built with its longest keys only."""
+    return reply == "refused key length" and "speck" in question.line.split()[1]
 
 
 @pytest.fixture(scope="session")

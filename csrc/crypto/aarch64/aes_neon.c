@@ -73,6 +73,15 @@ void gw_aes_neon_encrypt_block(const gw_aes_neon_key *k, const uint8_t *in, uint
 	vst1q_u8(out, veorq_u8(b, vld1q_u8(k->enc[k->rounds])));
 }
 
+void gw_aes_neon_decrypt_block(const gw_aes_neon_key *k, const uint8_t *in, uint8_t *out)
+{
+	aes_neon_tables t;
+	uint8x16_t b = vld1q_u8(in);
+	aes_neon_load_tables(&t, true);
+	aes_neon_crypt(&b, 1, k->dec, k->rounds, &t, true);
+	vst1q_u8(out, veorq_u8(b, vld1q_u8(k->dec[k->rounds])));
+}
+
 /* ---- ECB ---- */
 
 NEON_INLINE void ecb(gw_op *ops, size_t n, bool decrypt)
@@ -150,6 +159,12 @@ static void cbc_run1(cbc_lane *l, size_t blocks, const gw_aes_neon_key *k)
 	l->chain = x;
 }
 
+void gw_cbc_neon_run(cbc_lane *l, int lanes, size_t blocks, const gw_aes_neon_key *k)
+{
+	for (; lanes >= 4; lanes -= 4, l += 4) cbc_run4(l, blocks, k);
+	for (; lanes > 0; lanes--, l++) cbc_run1(l, blocks, k);
+}
+
 static void cbc_encrypt(gw_op *ops, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -161,42 +176,40 @@ static void cbc_encrypt(gw_op *ops, size_t n)
 		int busy = 0;
 		n -= same;
 		while ((busy = cbc_fill(l, busy, 4, &ops, &same)) > 0) {
-			const size_t least = cbc_least(l, busy);
-			if (busy == 4)
-				cbc_run4(l, least, k);
-			else
-				for (int i = 0; i < busy; i++) cbc_run1(l + i, least, k);
+			gw_cbc_neon_run(l, busy, cbc_least(l, busy), k);
 			busy = cbc_drain(l, busy);
 		}
+	}
+}
+
+void gw_cbc_neon_decrypt_run(uint8_t *out, const uint8_t *in, size_t blocks, const gw_aes_neon_key *k, uint8_t *chain)
+{
+	const size_t groups = blocks / 4, left = blocks % 4;
+	aes_neon_tables t;
+	if (groups > 0) {
+		gw_aes_neon_cbc_decrypt4(out, in, groups, k->dec, k->rounds, &gw_aes_neon_table_of[1], chain);
+		in += 64 * groups, out += 64 * groups;
+	}
+	if (left == 0) return;
+	aes_neon_load_tables(&t, true);
+	NEON_ROLLED for (size_t i = 0; i < left; i++, in += 16, out += 16)
+	{
+		const uint8x16_t cipher = vld1q_u8(in), pad = veorq_u8(vld1q_u8(k->dec[k->rounds]), vld1q_u8(chain));
+		uint8x16_t b = cipher;
+		aes_neon_crypt(&b, 1, k->dec, k->rounds, &t, true);
+		vst1q_u8(out, veorq_u8(b, pad));
+		vst1q_u8(chain, cipher);
 	}
 }
 
 static void cbc_decrypt(gw_op *ops, size_t n)
 {
 	for (; n > 0; n--, ops++) {
-		const gw_aes_neon_key *k = ops->key;
 		uint8_t *out = ops->out, chain[16];
 		memcpy(chain, ops->iv, 16);
 		for (uint32_t s = 0; s < ops->n_in; s++) {
-			const uint8_t *in = ops->in[s].data;
-			const size_t groups = ops->in[s].len / 64, left = ops->in[s].len % 64 / 16;
-			if (groups > 0) {
-				gw_aes_neon_cbc_decrypt4(out, in, groups, k->dec, k->rounds, &gw_aes_neon_table_of[1], chain);
-				in += 64 * groups, out += 64 * groups;
-			}
-			if (left > 0) {
-				aes_neon_tables t;
-				aes_neon_load_tables(&t, true);
-				NEON_ROLLED for (size_t i = 0; i < left; i++, in += 16, out += 16)
-				{
-					const uint8x16_t cipher = vld1q_u8(in),
-									 pad = veorq_u8(vld1q_u8(k->dec[k->rounds]), vld1q_u8(chain));
-					uint8x16_t b = cipher;
-					aes_neon_crypt(&b, 1, k->dec, k->rounds, &t, true);
-					vst1q_u8(out, veorq_u8(b, pad));
-					vst1q_u8(chain, cipher);
-				}
-			}
+			gw_cbc_neon_decrypt_run(out, ops->in[s].data, ops->in[s].len / 16, ops->key, chain);
+			out += ops->in[s].len;
 		}
 	}
 }
@@ -212,30 +225,33 @@ void gw_aes_neon_ctr_one(uint8_t *out, const uint8_t *in, size_t len, const gw_a
 	gw_xor_bytes(out, in, block, len);
 }
 
+void gw_ctr_neon_run(uint8_t *out, const uint8_t *in, size_t len, const gw_aes_neon_key *k, uint64_t *counter)
+{
+	while (len > 0) {
+		const uint64_t before_wrap = 0 - counter[1]; /* 0: all 2^64 */
+		size_t groups = len / 64, done;
+		if (before_wrap != 0 && before_wrap / 4 < groups) groups = (size_t)(before_wrap / 4);
+		if (groups > 0) {
+			done = 64 * groups;
+			gw_aes_neon_ctr4(out, in, groups, k->enc, k->rounds, &gw_aes_neon_table_of[0], counter);
+			counter[0] += counter[1] == 0;
+		} else {
+			done = len < 16 ? len : 16;
+			gw_aes_neon_ctr_one(out, in, done, k, counter);
+			counter[0] += ++counter[1] == 0;
+		}
+		in += done, out += done, len -= done;
+	}
+}
+
 static void ctr_crypt(gw_op *ops, size_t n)
 {
 	for (; n > 0; n--, ops++) {
-		const gw_aes_neon_key *k = ops->key;
 		uint64_t counter[2] = {gw_load_be64(ops->iv), gw_load_be64(ops->iv + 8)};
 		uint8_t *out = ops->out;
 		for (uint32_t s = 0; s < ops->n_in; s++) {
-			const uint8_t *in = ops->in[s].data;
-			size_t left = ops->in[s].len;
-			while (left > 0) {
-				const uint64_t before_wrap = 0 - counter[1]; /* 0: all 2^64 */
-				size_t groups = left / 64, len;
-				if (before_wrap != 0 && before_wrap / 4 < groups) groups = (size_t)(before_wrap / 4);
-				if (groups > 0) {
-					len = 64 * groups;
-					gw_aes_neon_ctr4(out, in, groups, k->enc, k->rounds, &gw_aes_neon_table_of[0], counter);
-					counter[0] += counter[1] == 0;
-				} else {
-					len = left < 16 ? left : 16;
-					gw_aes_neon_ctr_one(out, in, len, k, counter);
-					counter[0] += ++counter[1] == 0;
-				}
-				in += len, out += len, left -= len;
-			}
+			gw_ctr_neon_run(out, ops->in[s].data, ops->in[s].len, ops->key, counter);
+			out += ops->in[s].len;
 		}
 	}
 }

@@ -64,6 +64,25 @@ void gw_aes_neon_cbc_encrypt4(uint8_t **out, const uint8_t **in, size_t blocks, 
 
 int gw_aes_neon_setkey(void *ctx, const uint8_t *key, size_t len); /* a gw_aes_neon_key; -EINVAL unless 16, 24, 32 */
 void gw_aes_neon_encrypt_block(const gw_aes_neon_key *k, const uint8_t *in, uint8_t *out);
+void gw_aes_neon_decrypt_block(const gw_aes_neon_key *k, const uint8_t *in, uint8_t *out);
+
+/* Modes from any point of a message: what they carry is kept up to date. */
+struct cbc_lane;
+void gw_cbc_neon_run(struct cbc_lane *l, int lanes, size_t blocks, const gw_aes_neon_key *k);
+void gw_cbc_neon_decrypt_run(uint8_t *out, const uint8_t *in, size_t blocks, const gw_aes_neon_key *k, uint8_t *chain);
+void gw_ctr_neon_run(uint8_t *out, const uint8_t *in, size_t len, const gw_aes_neon_key *k, uint64_t *counter);
+
+/* An XTS message: begin (false: too short, nothing to do), run over `whole` blocks as they come, end at what follows.
+ */
+typedef struct gw_xts_neon_stream {
+	const gw_aes_neon_key *data;
+	bool decrypt;
+	size_t whole, tail;          /* blocks before ciphertext stealing; bytes of the last, partial block */
+	uint8_t tweak[16], last[32]; /* last: input of ciphertext stealing */
+} gw_xts_neon_stream;
+bool gw_xts_neon_begin(gw_xts_neon_stream *x, const gw_op *op, const gw_aes_neon_key *tweak_key);
+void gw_xts_neon_run(gw_xts_neon_stream *x, uint8_t *out, const uint8_t *in, size_t blocks);
+void gw_xts_neon_end(const gw_xts_neon_stream *x, uint8_t *out);
 
 NEON_INLINE void aes_neon_load_tables(aes_neon_tables *t, bool decrypt)
 {

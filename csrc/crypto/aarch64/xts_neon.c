@@ -8,67 +8,80 @@
 static int setkey(void *ctx, const uint8_t *key, size_t len)
 {
 	gw_xts_neon_key *k = ctx;
-	if (len != 32 && len != 64) return -EINVAL; /* IEEE 1619 knows no AES-192 */
+	if (len != 32 && len != 48 && len != 64) return -EINVAL; /* 48: not in IEEE 1619, but tested by others */
 	(void)gw_aes_neon_setkey(&k->data, key, len / 2);
 	return gw_aes_neon_setkey(&k->tweak, key + len / 2, len / 2);
 }
 
-static void one_block(uint8_t *out, const uint8_t *in, const uint8_t *tweak, const gw_aes_neon_key *k, bool decrypt)
+static void one_block(const gw_xts_neon_stream *x, uint8_t *out, const uint8_t *in, const uint8_t *tweak)
 {
-	const uint8_t(*rk)[16] = decrypt ? k->dec : k->enc;
-	const uint8x16_t t = vld1q_u8(tweak);
-	uint8x16_t b = veorq_u8(vld1q_u8(in), t);
-	aes_neon_tables tables;
-	aes_neon_load_tables(&tables, decrypt);
-	if (decrypt)
-		aes_neon_crypt(&b, 1, rk, k->rounds, &tables, true);
+	uint8_t b[16];
+	gw_xor16(b, in, tweak);
+	if (x->decrypt)
+		gw_aes_neon_decrypt_block(x->data, b, b);
 	else
-		aes_neon_crypt(&b, 1, rk, k->rounds, &tables, false);
-	vst1q_u8(out, veorq_u8(veorq_u8(b, vld1q_u8(rk[k->rounds])), t));
+		gw_aes_neon_encrypt_block(x->data, b, b);
+	gw_xor16(out, b, tweak);
+}
+
+bool gw_xts_neon_begin(gw_xts_neon_stream *x, const gw_op *op, const gw_aes_neon_key *tweak_key)
+{
+	const size_t len = gw_op_len(op);
+	x->whole = len / 16;
+	x->tail = len % 16;
+	if (len < 16) return false;
+	if (x->tail != 0) {
+		x->whole--;
+		gw_op_gather(op, 16 * x->whole, x->last, 16 + x->tail); /* before an in-place run could change it */
+	}
+	gw_aes_neon_encrypt_block(tweak_key, op->iv, x->tweak);
+	return true;
+}
+
+void gw_xts_neon_run(gw_xts_neon_stream *x, uint8_t *out, const uint8_t *in, size_t blocks)
+{
+	const gw_aes_neon_key *k = x->data;
+	if (blocks >= 4) {
+		const size_t groups = blocks / 4;
+		if (x->decrypt)
+			gw_aes_neon_xts_decrypt4(out, in, groups, k->dec, k->rounds, &gw_aes_neon_table_of[1], x->tweak);
+		else
+			gw_aes_neon_xts_encrypt4(out, in, groups, k->enc, k->rounds, &gw_aes_neon_table_of[0], x->tweak);
+		in += 64 * groups, out += 64 * groups, blocks %= 4;
+	}
+	for (; blocks > 0; blocks--, in += 16, out += 16) {
+		one_block(x, out, in, x->tweak);
+		gw_xts_next(x->tweak);
+	}
+}
+
+/* IEEE 1619 5.3.2, 5.4.2: the last two tweaks change places when decrypting. */
+void gw_xts_neon_end(const gw_xts_neon_stream *x, uint8_t *out)
+{
+	uint8_t next[16], full[16], cut[16];
+	if (x->tail == 0) return;
+	memcpy(next, x->tweak, 16);
+	gw_xts_next(next);
+	one_block(x, full, x->last, x->decrypt ? next : x->tweak);
+	memcpy(cut, full, 16);
+	memcpy(cut, x->last + 16, x->tail);
+	one_block(x, out, cut, x->decrypt ? x->tweak : next);
+	memcpy(out + 16, full, x->tail);
 }
 
 static void xts(const gw_op *op, bool decrypt)
 {
 	const gw_xts_neon_key *k = op->key;
-	const size_t len = gw_op_len(op), tail = len % 16;
-	size_t whole = len / 16; /* blocks that come before ciphertext stealing */
-	uint8_t tweak[16], last[32], *out = op->out;
-	if (len < 16) return;
-	if (tail != 0) {
-		whole--;
-		gw_op_gather(op, 16 * whole, last, 16 + tail); /* before an in-place run could change it */
+	gw_xts_neon_stream x = {.data = &k->data, .decrypt = decrypt};
+	uint8_t *out = op->out;
+	if (!gw_xts_neon_begin(&x, op, &k->tweak)) return;
+	for (uint32_t s = 0; s < op->n_in && x.whole > 0; s++) {
+		const size_t here = op->in[s].len / 16 < x.whole ? op->in[s].len / 16 : x.whole;
+		gw_xts_neon_run(&x, out, op->in[s].data, here);
+		x.whole -= here;
+		out += 16 * here;
 	}
-	gw_aes_neon_encrypt_block(&k->tweak, op->iv, tweak);
-	for (uint32_t s = 0; s < op->n_in && whole > 0; s++) {
-		size_t here = op->in[s].len / 16 < whole ? op->in[s].len / 16 : whole;
-		const uint8_t *in = op->in[s].data;
-		whole -= here;
-		if (here >= 4) {
-			const size_t bytes = here / 4 * 64;
-			if (decrypt)
-				gw_aes_neon_xts_decrypt4(out, in, here / 4, k->data.dec, k->data.rounds, &gw_aes_neon_table_of[1],
-										 tweak);
-			else
-				gw_aes_neon_xts_encrypt4(out, in, here / 4, k->data.enc, k->data.rounds, &gw_aes_neon_table_of[0],
-										 tweak);
-			in += bytes, out += bytes, here %= 4;
-		}
-		for (; here > 0; here--, in += 16, out += 16) {
-			one_block(out, in, tweak, &k->data, decrypt);
-			gw_xts_next(tweak);
-		}
-	}
-	if (tail == 0) return;
-
-	/* IEEE 1619 5.3.2, 5.4.2: the last two tweaks change places when decrypting. */
-	uint8_t other[16], full[16], cut[16];
-	memcpy(other, tweak, 16);
-	gw_xts_next(other);
-	one_block(full, last, decrypt ? other : tweak, &k->data, decrypt);
-	memcpy(cut, full, 16);
-	memcpy(cut, last + 16, tail);
-	one_block(out, cut, decrypt ? tweak : other, &k->data, decrypt);
-	memcpy(out + 16, full, tail);
+	gw_xts_neon_end(&x, out);
 }
 
 static void xts_encrypt(gw_op *ops, size_t n)
