@@ -41,10 +41,10 @@ static const char *extension_a32(uint32_t i)
 	if (top == 0xf3 || top == 0xff) {
 		if ((i & 0x00b30f10) == 0x00b00300) return "aes";
 		if ((i & 0x00bf0fd0) == 0x00b902c0 || (i & 0x00b30f90) == 0x00b20380) return "sha1/sha256";
-		if ((i & 0x00000f50) == 0x00000c40) return "sha256";
+		if ((i & 0x00800f50) == 0x00000c40) return "sha256"; /* bit 23: vext and others, not a hash */
 	}
 	if (top == 0xf2 || top == 0xef) {
-		if ((i & 0x00000f50) == 0x00000c40) return "sha1";
+		if ((i & 0x00800f50) == 0x00000c40) return "sha1";
 		if ((i & 0x00b00f50) == 0x00a00e00) return "pmull";
 	}
 	return NULL;
