@@ -19,6 +19,7 @@
 #define N_KEYS    3
 
 uint32_t armv7_call_preserves(void (*f)(void *), void *arg, uint32_t shift);
+void armv7_spoil(void *none);
 
 /* A batch and everything it points to. */
 typedef struct job {
@@ -114,7 +115,7 @@ static size_t preserve(const gw_impl *impl)
 {
 	static const size_t lens[] = {0, 16, 112, 128, 300, 1408, 4096};
 	static const size_t key_lens[] = {16, 24, 32, 64};
-	size_t changed = 0;
+	size_t changed = armv7_call_preserves(armv7_spoil, NULL, 8) == 2 ? 0 : 1000; /* it does see changes */
 	for (size_t k = 0; k < sizeof key_lens / sizeof key_lens[0]; k++) {
 		if (!set_keys(impl, key_lens[k])) continue;
 		for (int dir = 0; dir < 2; dir++)

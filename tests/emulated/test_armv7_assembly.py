@@ -39,7 +39,7 @@ def test_probe(check: str, cpu: str) -> None:
     done = armv7_build.probe(check, cpu=cpu)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
-    assert int(lines[-1].split()[0]) == len(lines) - 1 >= 10, done.stdout
+    assert int(lines[-1].split()[0]) == len(lines) - 1 > 8, done.stdout
     assert all(line.endswith(" 0") for line in lines[:-1]), done.stdout
 
 
