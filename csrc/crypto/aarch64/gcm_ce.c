@@ -13,7 +13,7 @@ typedef struct gcm_key {
 
 /* ---- keys ---- */
 
-CE static int setkey(void *ctx, const uint8_t *key, size_t len)
+CE static int gcm_setkey(void *ctx, const uint8_t *key, size_t len)
 {
 	gcm_key *k = ctx;
 	uint8_t h[16] = {0};
@@ -215,7 +215,7 @@ const gw_impl gw_impl_gcm_aes_ce = {
 	.cpu_needs = GW_CPU_NEON | GW_CPU_ARM_AES | GW_CPU_ARM_PMULL,
 	.key_ctx_bytes = sizeof(gcm_key),
 	.batch_hint = 1,
-	.setkey = setkey,
+	.setkey = gcm_setkey,
 	.encrypt = seal,
 	.decrypt = open_,
 };

@@ -11,7 +11,7 @@ typedef struct gcm_key {
 	gw_ghash_neon_key ghash;
 } gcm_key;
 
-static int setkey(void *ctx, const uint8_t *key, size_t len)
+static int gcm_setkey(void *ctx, const uint8_t *key, size_t len)
 {
 	gcm_key *k = ctx;
 	uint8_t h[16] = {0};
@@ -116,7 +116,7 @@ const gw_impl gw_impl_gcm_aes_neon = {
 	.cpu_needs = GW_CPU_NEON,
 	.key_ctx_bytes = sizeof(gcm_key),
 	.batch_hint = 1,
-	.setkey = setkey,
+	.setkey = gcm_setkey,
 	.encrypt = seal,
 	.decrypt = open_,
 };

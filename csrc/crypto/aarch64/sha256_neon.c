@@ -197,7 +197,7 @@ static void hmac(gw_op *ops, size_t n)
 	sha256_schedule(ops, n, true, LANES, run);
 }
 
-static int setkey(void *ctx, const uint8_t *key, size_t len)
+static int hmac_setkey(void *ctx, const uint8_t *key, size_t len)
 {
 	static const gw_md md = {
 		.block_bytes = 64, .word_bytes = 4, .digest_bytes = 32, .iv = gw_sha256_iv, .blocks = run_one};
@@ -228,7 +228,7 @@ const gw_impl gw_impl_hmac_sha256_neon = {
 	.cpu_needs = GW_CPU_NEON,
 	.key_ctx_bytes = sizeof(gw_hmac_ctx),
 	.batch_hint = LANES,
-	.setkey = setkey,
+	.setkey = hmac_setkey,
 	.encrypt = hmac,
 };
 

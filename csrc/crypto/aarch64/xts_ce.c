@@ -5,7 +5,7 @@
 
 #include "aes_ce.h"
 
-CE static int setkey(void *ctx, const uint8_t *key, size_t len)
+CE static int xts_setkey(void *ctx, const uint8_t *key, size_t len)
 {
 	gw_xts_ce_key *k = ctx;
 	if (len != 32 && len != 48 && len != 64) return -EINVAL; /* 48: not in IEEE 1619, but tested by others */
@@ -129,7 +129,7 @@ const gw_impl gw_impl_xts_aes_ce = {
 	.cpu_needs = GW_CPU_NEON | GW_CPU_ARM_AES,
 	.key_ctx_bytes = sizeof(gw_xts_ce_key),
 	.batch_hint = 8,
-	.setkey = setkey,
+	.setkey = xts_setkey,
 	.encrypt = xts_encrypt,
 	.decrypt = xts_decrypt,
 };

@@ -5,7 +5,7 @@
 
 #include "aes_neon.h"
 
-static int setkey(void *ctx, const uint8_t *key, size_t len)
+static int xts_setkey(void *ctx, const uint8_t *key, size_t len)
 {
 	gw_xts_neon_key *k = ctx;
 	if (len != 32 && len != 48 && len != 64) return -EINVAL; /* 48: not in IEEE 1619, but tested by others */
@@ -105,7 +105,7 @@ const gw_impl gw_impl_xts_aes_neon = {
 	.cpu_needs = GW_CPU_NEON,
 	.key_ctx_bytes = sizeof(gw_xts_neon_key),
 	.batch_hint = 4,
-	.setkey = setkey,
+	.setkey = xts_setkey,
 	.encrypt = xts_encrypt,
 	.decrypt = xts_decrypt,
 };

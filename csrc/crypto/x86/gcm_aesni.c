@@ -14,7 +14,7 @@ typedef struct gcm_key {
 	uint8_t power[STEP][16]; /* power[i] = H^(8 - i), times x */
 } __attribute__((aligned(64))) gcm_key;
 
-GW_TARGET_AESNI static int setkey(void *ctx, const uint8_t *key, size_t len)
+GW_TARGET_AESNI static int gcm_setkey(void *ctx, const uint8_t *key, size_t len)
 {
 	gcm_key *k = (gcm_key *)ctx;
 	k->rounds = gw_aes_x86_expand(k->rk, key, len);
@@ -189,7 +189,7 @@ const gw_impl gw_impl_gcm_aes_aesni = {
 	.cpu_needs = GW_NEEDS_AESNI | GW_CPU_PCLMUL,
 	.key_ctx_bytes = sizeof(gcm_key),
 	.batch_hint = 1,
-	.setkey = setkey,
+	.setkey = gcm_setkey,
 	.encrypt = seal,
 	.decrypt = open_,
 };

@@ -29,7 +29,7 @@ typedef struct gcm_key {
 	uint8_t power[POWERS + 4][16]; /* power[i] = H^(20 - i), times x; then zeros that masked lanes may read */
 } __attribute__((aligned(64))) gcm_key;
 
-GW_TARGET_VAES static int setkey(void *ctx, const uint8_t *key, size_t len)
+GW_TARGET_VAES static int gcm_setkey(void *ctx, const uint8_t *key, size_t len)
 {
 	gcm_key *k = (gcm_key *)ctx;
 	k->rounds = gw_aes_x86_expand(k->rk, key, len);
@@ -433,7 +433,7 @@ const gw_impl gw_impl_gcm_aes_vaes = {
 	.cpu_needs = GW_NEEDS_VAES | GW_CPU_PCLMUL | GW_CPU_VPCLMUL,
 	.key_ctx_bytes = sizeof(gcm_key),
 	.batch_hint = 4,
-	.setkey = setkey,
+	.setkey = gcm_setkey,
 	.encrypt = seal,
 	.decrypt = open_,
 };
