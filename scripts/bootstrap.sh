@@ -27,6 +27,8 @@ test)
 	has ip || lacks iproute2
 	has tshark || lacks tshark
 	has qemu-ppc && has qemu-arm && has qemu-aarch64 && has qemu-mips || lacks qemu-user
+	has arm-linux-gnueabihf-as || lacks binutils-arm-linux-gnueabihf
+	has powerpc-linux-gnu-as || lacks binutils-powerpc-linux-gnu
 	;;
 *) echo "bootstrap: unknown profile $profile" >&2 && exit 2 ;;
 esac
