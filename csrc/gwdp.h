@@ -106,7 +106,8 @@ typedef struct gw_key gw_key;
 gw_key *gw_key_new(const gw_impl *impl, const uint8_t *key, size_t key_len, gw_err *err);
 const void *gw_key_ctx(const gw_key *k);
 void gw_key_free(gw_key *k); /* wipes */
-/* dir 1 = encrypt/seal/hash/mac, 0 = decrypt/open. Returns 0 or -EOPNOTSUPP. */
+/* dir 1 = encrypt/seal/hash/mac, 0 = decrypt/open. Returns 0, -EOPNOTSUPP, or -EINVAL when an AEAD's nonce or tag has a
+ * length that does not exist (nothing is run then). */
 int gw_impl_run(const gw_impl *impl, int dir, gw_op *ops, size_t n);
 
 /* ---- suites and overhead: the one table ---------------------------------------------------------------------- */

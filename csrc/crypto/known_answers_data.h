@@ -165,6 +165,72 @@ static const gw_known_answer gw_known_answer_rows[] = {
      .in = "54657374205573696e67204c6172676572205468616e20426c6f636b2d53697a65204b6579202d2048617368204b6579"
           "204669727374",
      .tag = "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"},
+    /* FIPS 180 example: abc */
+    {.alg = "sha1",
+     .in = "616263",
+     .tag = "a9993e364706816aba3e25717850c26c9cd0d89d"},
+    /* RFC 2202 / RFC 4231 */
+    {.alg = "hmac(sha1)",
+     .key = "4a656665",
+     .in = "7768617420646f2079612077616e7420666f72206e6f7468696e673f",
+     .tag = "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"},
+    /* key longer than a block */
+    {.alg = "hmac(sha1)",
+     .key = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+           "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+           "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+     .in = "54657374205573696e67204c6172676572205468616e20426c6f636b2d53697a65204b6579202d2048617368204b6579"
+          "204669727374",
+     .tag = "90d0dace1c1bdc957339307803160335bde6df2b"},
+    /* FIPS 180 example: abc */
+    {.alg = "sha512",
+     .in = "616263",
+     .tag = "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd"
+           "454d4423643ce80e2a9ac94fa54ca49f"},
+    /* RFC 2202 / RFC 4231 */
+    {.alg = "hmac(sha512)",
+     .key = "4a656665",
+     .in = "7768617420646f2079612077616e7420666f72206e6f7468696e673f",
+     .tag = "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea2505549758bf75c05a994a6d034f65f8f0e6fd"
+           "caeab1a34d4a6b4b636e070a38bce737"},
+    /* key longer than a block */
+    {.alg = "hmac(sha512)",
+     .key = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+           "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+           "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+     .in = "54657374205573696e67204c6172676572205468616e20426c6f636b2d53697a65204b6579202d2048617368204b6579"
+          "204669727374",
+     .tag = "80b24263c7c1a3ebb71493c1dd7be8b49b46d1f41b4aeec1121b013783f8f3526b56d037e05f2598bd0fd2215d6a1e52"
+           "95e64f73f63f0aec8b915a985d786598"},
+    /* Linux's table, first 64 bytes */
+    {.alg = "xts(speck128)",
+     .key = "271828182845904523536028747135266249775724709369995957496696762731415926535897932384626433832795"
+           "02884197169399375105820974944592",
+     .iv = "ff000000000000000000000000000000",
+     .in = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f"
+          "303132333435363738393a3b3c3d3e3f",
+     .out = "c5852a4b73e4f6f17ef9f6e9a37336cbaab622b0246e3d739299ded376edcd63643a2257c14349d47936311962ae107e"
+           "7dcf7ae26bce27fadc3dd983d3424ce0"},
+    /* Linux's table, first 64 bytes */
+    {.alg = "xts(speck64)",
+     .key = "2718281828459045235360287471352662497757247093699959574966967627",
+     .iv = "ff00000000000000",
+     .in = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f"
+          "303132333435363738393a3b3c3d3e3f",
+     .out = "55ed71d3028e153bc671292d3e899f59686acc8a5697f3954e5108da2af86f3c7816ea80db337594f929c42b767597c7"
+           "f2982cf9ffc8d52b18f1afcf7cc50bee"},
+    /* RFC 8439, 2.8.2 */
+    {.alg = "rfc7539(chacha20,poly1305)",
+     .key = "808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f",
+     .iv = "070000004041424344454647",
+     .aad = "50515253c0c1c2c3c4c5c6c7",
+     .in = "4c616469657320616e642047656e746c656d656e206f662074686520636c617373206f66202739393a20496620492063"
+          "6f756c64206f6666657220796f75206f6e6c79206f6e652074697020666f7220746865206675747572652c2073756e73"
+          "637265656e20776f756c642062652069742e",
+     .out = "d31a8d34648e60db7b86afbc53ef7ec2a4aded51296e08fea9e2b5a736ee62d63dbea45e8ca9671282fafb69da92728b"
+           "1a71de0a9e060b2905d6a5b67ecd3b3692ddbd7f2d778b8c9803aee328091b58fab324e4fad675945585808b4831d7bc"
+           "3ff4def08e4b7a9de576d26586cec64b6116",
+     .tag = "1ae10b594f09e26a7e902ecbd0600691"},
 };
 /* clang-format on */
 

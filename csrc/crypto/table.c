@@ -12,7 +12,14 @@
 	X(xts_aes_generic)                                                                                                 \
 	X(gcm_aes_generic)                                                                                                 \
 	X(sha256_generic)                                                                                                  \
-	X(hmac_sha256_generic)
+	X(hmac_sha256_generic) \
+	X(chacha20poly1305_generic) \
+	X(sha1_generic) \
+	X(hmac_sha1_generic) \
+	X(sha512_generic) \
+	X(hmac_sha512_generic) \
+	X(xts_speck64_generic) \
+	X(xts_speck128_generic)
 
 #if defined(__x86_64__)
 #define X86 \

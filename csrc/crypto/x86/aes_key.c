@@ -49,7 +49,7 @@ GW_TARGET_AESNI int gw_aes_x86_setkey(void *ctx, const uint8_t *key, size_t len)
 int gw_aes_x86_xts_setkey(void *ctx, const uint8_t *key, size_t len)
 {
 	gw_aes_x86_xts_key *k = (gw_aes_x86_xts_key *)ctx;
-	if (len != 32 && len != 64) return -EINVAL;
+	if (len != 32 && len != 48 && len != 64) return -EINVAL; /* 48: not in IEEE 1619, but tested by others */
 	(void)gw_aes_x86_setkey(&k->data, key, len / 2);
 	return gw_aes_x86_setkey(&k->tweak, key + len / 2, len / 2);
 }
