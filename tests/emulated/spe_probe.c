@@ -89,13 +89,16 @@ static int run(char **argv)
 	const size_t key_len = strtoul(argv[2], NULL, 0), bytes = strtoul(argv[3], NULL, 0), n = strtoul(argv[4], NULL, 0);
 	job *j = job_new(argv[0], key_len, bytes, n, 1);
 	if (j == NULL) return 2;
+	static uint8_t sealed[MAX_BATCH][ROOM];
 	const bool opens = !dir && (is_aead(j->impl) || is_authenc(j->impl));
 	if (opens) job_turn(j);
+	memcpy(sealed, j->out, sizeof sealed);
 	for (long times = strtol(argv[5], NULL, 0); times > 0; times--) {
 		gw_impl_run(j->impl, dir, j->ops, j->n);
-		if (opens && j->ops[0].status == 0) { /* opened in place: close it again, outside the profile's difference */
-			gw_impl_run(j->impl, 1, j->ops, j->n);
-		}
+		if (!opens) continue;
+		if (j->ops[0].status != 0) return 1;
+		/* Opened in place: put back. The copy is in the profile, under one instruction a byte. */
+		for (size_t i = 0; i < n; i++) memcpy(j->out[i], sealed[i], 64 + bytes);
 	}
 	return 0;
 }
@@ -104,9 +107,15 @@ static int run(char **argv)
 static const struct {
 	const char *driver;
 	size_t key_len, bytes;
-} work[] = {{"cbc-aes-spe/gwbench", 32, 1408}, {"gcm-aes-spe/gwbench", 16, 1400}, {"hmac-sha256-spe/gwbench", 32, 1432},
-			{"ctr-aes-spe/gwbench", 24, 999},  {"xts-aes-spe/gwbench", 64, 527},  {"ecb-aes-spe/gwbench", 16, 160},
-			{"sha256-spe/gwbench", 0, 300}};
+} work[] = {{"cbc-aes-spe/gwbench", 32, 1408},
+			{"gcm-aes-spe/gwbench", 16, 1400},
+			{"hmac-sha256-spe/gwbench", 32, 1432},
+			{"ctr-aes-spe/gwbench", 24, 999},
+			{"xts-aes-spe/gwbench", 64, 527},
+			{"ecb-aes-spe/gwbench", 16, 160},
+			{"sha256-spe/gwbench", 0, 300},
+			{"authenc-hmac-sha256-cbc-aes-spe/gwbench", 32, 1040},
+			{"authenc-hmac-sha256-cbc-aes-spe/gwbench", 16, 528}};
 #define N_WORK (sizeof work / sizeof work[0])
 
 /* ---- signals ---- */
@@ -241,7 +250,7 @@ static int test_preserve(void)
 	int bad = 0;
 	for (size_t w = 0; w < N_WORK; w++)
 		for (decrypting = 0; decrypting < 2; decrypting++) {
-			job *j = job_new(work[w].driver, work[w].key_len, work[w].bytes, 2, 5);
+			job *j = job_new(work[w].driver, work[w].key_len, work[w].bytes, 4, 5);
 			if (j == NULL) return 1;
 			if (decrypting && j->impl->decrypt == NULL) continue;
 			const uint32_t changed = spe_call_preserves(call, j) | (w == 0 ? spe_call_preserves(call_bare, j) : 0);

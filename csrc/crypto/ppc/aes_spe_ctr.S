@@ -74,7 +74,8 @@
  * The table holds, for each of the 32 nibble positions and each value, that nibble times H: 8 KB a key, and no shift
  * and no reduction is left. Two halves of 4 KB, aligned to 4 KB: the first for the block's words 0 and 1. Within a
  * half an entry is at value * 256 + position * 16, so that the value is one rlwimi into the base and the position a
- * displacement. r7-r10, r14, r15 addresses; r16, r17 the product; r18-r25 entries; r26-r29 the block. */
+ * displacement. r7, r8, r14, r15 (first half), r9, r10, r3, r4 (second) addresses; r16, r17 the product; r18-r25 entries;
+ * r26-r29 the block. */
 .macro NIBBLE x, w, k /* nibble k of the word, 0 the most significant */
 	.if \k < 5
 	rlwimi \x, \w, 12 + 4 * (\k), 20, 23
@@ -83,39 +84,43 @@
 	.endif
 .endm
 
-/* Two nibbles at positions p and p + 1 of the half, nibbles k and k + 1 of w, into the product. */
-.macro TWO xa, xb, w, p, k, a, b, c, d
+/* The addresses for nibbles k and k + 1 of w. */
+.macro ADDRESSES xa, xb, w, k
 	NIBBLE \xa, \w, \k
 	NIBBLE \xb, \w, \k + 1
-	evldd \a, 16 * (\p)(\xa)
-	evldd \b, 16 * (\p) + 8(\xa)
-	evldd \c, 16 * (\p) + 16(\xb)
-	evldd \d, 16 * (\p) + 24(\xb)
 .endm
 
-.macro SUM a, b, c, d
+/* Adds two entries (a, b) and (c, d) to the product while those at positions p and p + 1 are loaded into (e, f) and
+ * (g, h), and makes the next two addresses. A vector operation stands first of each pair: only then can it issue
+ * beside its neighbour. */
+.macro STEP a, b, c, d, e, f, g, h, xa, xb, p, na, nb, w, k
 	evxor 16, 16, \a
+	evldd \e, 16 * (\p)(\xa)
 	evxor 17, 17, \b
+	evldd \f, 16 * (\p) + 8(\xa)
 	evxor 16, 16, \c
+	evldd \g, 16 * (\p) + 16(\xb)
 	evxor 17, 17, \d
+	evldd \h, 16 * (\p) + 24(\xb)
+	.ifnc \na, none
+	ADDRESSES \na, \nb, \w, \k
+	.endif
 .endm
 
-.macro GHASH_WORD xa, xb, w, p
-	TWO \xa, \xb, \w, \p, 0, 18, 19, 20, 21
-	SUM 22, 23, 24, 25
-	TWO \xa, \xb, \w, \p + 2, 2, 22, 23, 24, 25
-	SUM 18, 19, 20, 21
-	TWO \xa, \xb, \w, \p + 4, 4, 18, 19, 20, 21
-	SUM 22, 23, 24, 25
-	TWO \xa, \xb, \w, \p + 6, 6, 22, 23, 24, 25
-	SUM 18, 19, 20, 21
+.macro ODD xa, xb, p, na, nb, w, k /* odd and even steps use the entries in turn */
+	STEP 18, 19, 20, 21, 22, 23, 24, 25, \xa, \xb, \p, \na, \nb, \w, \k
+.endm
+
+.macro EVEN xa, xb, p, na, nb, w, k
+	STEP 22, 23, 24, 25, 18, 19, 20, 21, \xa, \xb, \p, \na, \nb, \w, \k
 .endm
 
 	FUNC gw_spe_ghash
 	ENTER
-	mtctr 6
 	mr 7, 4
 	mr 8, 4
+	mr 14, 4
+	mr 15, 4
 	addi 9, 4, 4096
 	mr 10, 9
 	addi 5, 5, -16
@@ -123,25 +128,58 @@
 	lwz 31, 4(3)
 	lwz 11, 8(3)
 	lwz 12, 12(3)
-1:	LOAD4 lwzu, 26, 27, 28, 29, 5, 16
-	XOR4 26, 27, 28, 29, 26, 27, 28, 29, 30, 31, 11, 12
-	TWO 7, 8, 26, 0, 0, 16, 17, 20, 21
-	TWO 7, 8, 26, 2, 2, 22, 23, 24, 25
-	evxor 16, 16, 20
-	evxor 17, 17, 21
-	TWO 7, 8, 26, 4, 4, 18, 19, 20, 21
-	SUM 22, 23, 24, 25
-	TWO 7, 8, 26, 6, 6, 22, 23, 24, 25
-	SUM 18, 19, 20, 21
-	GHASH_WORD 7, 8, 27, 8
-	GHASH_WORD 9, 10, 28, 0
-	GHASH_WORD 9, 10, 29, 8
-	SUM 22, 23, 24, 25
-	mr 31, 16
+	stw 3, 8(1)
+	mr 3, 9
+	mr 4, 9
+	lwzu 26, 16(5)
+1:	lwz 27, 4(5)
+	xor 26, 26, 30
+	lwz 28, 8(5)
+	ADDRESSES 7, 8, 26, 0
+	lwz 29, 12(5)
+	ADDRESSES 14, 15, 26, 2
+	evldd 16, 0(7)
+	xor 27, 27, 31
+	evldd 17, 8(7)
+	xor 28, 28, 11
+	evldd 18, 16(8)
+	xor 29, 29, 12
+	evldd 19, 24(8)
+	ADDRESSES 7, 8, 26, 4
+	evldd 22, 32(14)
+	evldd 23, 40(14)
+	evxor 16, 16, 18
+	evldd 24, 48(15)
+	evxor 17, 17, 19
+	evldd 25, 56(15)
+	ADDRESSES 14, 15, 26, 6
+	EVEN 7, 8, 4, 7, 8, 27, 0
+	ODD 14, 15, 6, 14, 15, 27, 2
+	EVEN 7, 8, 8, 7, 8, 27, 4
+	ODD 14, 15, 10, 14, 15, 27, 6
+	EVEN 7, 8, 12, 9, 10, 28, 0
+	ODD 14, 15, 14, 3, 4, 28, 2
+	EVEN 9, 10, 0, 9, 10, 28, 4
+	ODD 3, 4, 2, 3, 4, 28, 6
+	EVEN 9, 10, 4, 9, 10, 29, 0
+	ODD 3, 4, 6, 3, 4, 29, 2
+	EVEN 9, 10, 8, 9, 10, 29, 4
+	ODD 3, 4, 10, 3, 4, 29, 6
+	EVEN 9, 10, 12, none
+	ODD 3, 4, 14, none
+	evxor 16, 16, 22
+	addic. 6, 6, -1
+	beq 2f
+	lwzu 26, 16(5)
+2:	evxor 16, 16, 24
 	evmergehi 30, 16, 16
+	evxor 17, 17, 23
+	mr 31, 16
+	evxor 17, 17, 25
 	mr 12, 17
 	evmergehi 11, 17, 17
-	bdnz 1b
+	bne 1b
+	lwz 3, 8(1)
 	stw 30, 0(3)
 	stw 31, 4(3)
 	stw 11, 8(3)

@@ -32,6 +32,7 @@ typedef struct cipher {
 	uint32_t span; /* of its input */
 	size_t blocks; /* that remain in the span */
 	size_t units;  /* of these, what may run beside hashes */
+	bool whole;    /* all of them may */
 } cipher;
 
 typedef struct pump {
@@ -149,15 +150,17 @@ static void begin_span(pump *p)
 	p->c.units = p->c.blocks / UNIT_BLOCKS;
 }
 
-/* From the end, one span. Where the IV does not stand before the first block, that one is left for the rest. */
+/* From the end, one span. The first block's IV is taken for what stands before it: in place, the end of the header,
+ * which is the IV already, or is exchanged for it at the end. Elsewhere the first blocks are left for the rest. */
 static void begin_decrypt(pump *p)
 {
 	const gw_op *op = p->c.op;
 	const uint8_t *data = op->in[0].data;
 	const uint32_t *whitening = key_of(op)->dec + 56 - 4 * key_of(op)->rounds;
 	const size_t blocks = op->in[0].len / 16;
+	p->c.whole = data == op->out && op->aad_len >= 16;
 	p->c.blocks = blocks;
-	p->c.units = (blocks - (op->iv + 16 == data ? 0 : 1)) / UNIT_BLOCKS;
+	p->c.units = (blocks - !p->c.whole) / UNIT_BLOCKS;
 	p->m.in = data + 16 * blocks - 32;
 	p->m.out = op->out + 16 * blocks - 16;
 	for (int i = 0; i < 4; i++) p->m.chain[i] = gw_load_be32(data + 16 * blocks - 16 + 4 * i) ^ whitening[i];
@@ -186,6 +189,8 @@ static void finish_span(pump *p)
 	if (p->decrypt) {
 		if (p->c.blocks > 0)
 			gw_spe_aes_cbc_dec(k->dec, op->in[0].data, op->out, p->c.blocks, gw_spe_aes_td, k->rounds, op->iv);
+		else
+			for (int i = 0; i < 16; i++) op->out[i] ^= op->out[i - 16] ^ op->iv[i];
 		p->c.op = NULL;
 		return;
 	}

@@ -17,7 +17,8 @@ import sys
 from pathlib import Path
 
 # Every register but r1 (stack), r2 (thread), r13 (small data). w: next schedule word; ka: key or temporary.
-NAMES = "t1 rk in w k x0 x1 t2 t3 p mx my c0 c1 c2 c3 g0 g1 g2 g3 ka s0 s1 s2 s3 s4 s5 s6 s7".split()
+NAMES = ["t1", "rk", "in", "w", "k", "x0", "x1", "t2", "t3", "p", "mx", "my"]
+NAMES += [f"{group}{i}" for group in "cg" for i in range(4)] + ["ka"] + [f"s{i}" for i in range(8)]
 NUMBERS = dict(zip(NAMES, [0, *range(3, 13), *range(14, 32)], strict=True))
 
 # Stack frame, and the struct gw_spe_mix that the caller fills (spe.h)
@@ -274,7 +275,9 @@ def routine(bits: int, dec: bool) -> str:
 def files() -> dict[str, str]:
     """File name -> text."""
     return {
-        f"cbc_sha256_spe_{'dec' if dec else 'enc'}{bits}.S": routine(bits, dec) for dec in (False, True) for bits in (128, 256)
+        f"cbc_sha256_spe_{'dec' if dec else 'enc'}{bits}.S": routine(bits, dec)
+        for dec in (False, True)
+        for bits in (128, 256)
     }
 
 
