@@ -8,6 +8,11 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Machines are noisy: how long an example takes proves nothing.
+settings.register_profile("gwbench", deadline=None, print_blob=True)
+settings.load_profile("gwbench")
 
 TESTS = Path(__file__).resolve().parent
 
