@@ -1,4 +1,4 @@
-"""Every implementation against the generic one: random lengths, splits, offsets, batches, keys, in place, forged tags."""
+"""Every implementation against the generic one: random lengths, splits, offsets, batches, keys, in place, forgeries."""
 
 from __future__ import annotations
 
