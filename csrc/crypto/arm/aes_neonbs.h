@@ -13,6 +13,7 @@
  * order and the shift of each round are the core's (see there). One key serves both directions. */
 typedef struct gw_neonbs_key {
 	uint8_t slices[15 * GW_NEONBS_ROUND_BYTES] __attribute__((aligned(64)));
+	uint8_t serial[15][16] __attribute__((aligned(16))); /* for aes_neonvp.S, in its representation */
 	uint32_t rounds;
 } gw_neonbs_key;
 
@@ -43,6 +44,13 @@ typedef struct gw_neonbs_lanes {
 	uint8_t chain[GW_NEONBS_LANES][16] __attribute__((aligned(16)));
 } gw_neonbs_lanes;
 void gw_neonbs_cbc_encrypt(const void *slices, uint32_t rounds, gw_neonbs_lanes *lanes, size_t steps);
+
+/* One block after the other (aes_neonvp.S): faster than the core for up to GW_NEONBS_BREAK_EVEN blocks, and for CBC
+ * encryption of so few packets. The first argument is a key's serial; blocks >= 1; chain moves on. */
+#define GW_NEONBS_BREAK_EVEN 4
+void gw_neonvp_encrypt(const void *serial, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t blocks);
+void gw_neonvp_cbc_encrypt(const void *serial, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t blocks,
+						   uint8_t chain[16]);
 
 /* Round keys that differ between lanes: a lane's bit is taken from its own key. */
 typedef struct gw_neonbs_mixed {

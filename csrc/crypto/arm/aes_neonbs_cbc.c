@@ -88,19 +88,36 @@ static void follow(cbc_batch *b, uint32_t model)
 	}
 }
 
+/* The packets that are left, one by one, when they are too few for the core to pay. */
+static void finish_serial(cbc_batch *b, uint32_t rounds)
+{
+	for (uint32_t l = 0; l < GW_NEONBS_LANES; l++)
+		while (b->lane[l].op != NULL) {
+			gw_neonvp_cbc_encrypt(b->key[l]->serial, rounds, b->lanes.out[l], b->lanes.in[l], b->lane[l].blocks,
+								  b->lanes.chain[l]);
+			b->lanes.out[l] += 16 * b->lane[l].blocks;
+			refill(b, l, rounds);
+		}
+}
+
 static void run(cbc_batch *b, uint32_t rounds)
 {
 	for (uint32_t l = 0; l < GW_NEONBS_LANES; l++) (void)next_packet(b, l, rounds);
 	for (;;) {
 		size_t steps = SIZE_MAX;
-		uint32_t model = 0;
+		uint32_t model = 0, active = 0;
 		bool same = true;
 		for (uint32_t l = 0; l < GW_NEONBS_LANES; l++)
-			if (b->lane[l].op != NULL && b->lane[l].blocks < steps) {
+			if (b->lane[l].op != NULL) {
+				active++;
+				if (b->lane[l].blocks >= steps) continue;
 				steps = b->lane[l].blocks;
 				model = l;
 			}
-		if (steps == SIZE_MAX) return;
+		if (active <= GW_NEONBS_BREAK_EVEN) {
+			finish_serial(b, rounds);
+			return;
+		}
 		follow(b, model);
 		for (uint32_t l = 1; l < GW_NEONBS_LANES; l++) same &= b->key[l] == b->key[0];
 		if (!same) gw_neonbs_mix(&b->mixed, b->key);

@@ -16,6 +16,18 @@
 	}
 static const uint8_t shifted[4][16] = {SHIFTED(0), SHIFTED(1), SHIFTED(2), SHIFTED(3)};
 
+/* Bytes as pairs over GF(16), see aes_neonvp.S: lower half, upper half. */
+static const uint8_t pair_low[16] = {0x00, 0x10, 0x92, 0x82, 0x74, 0x64, 0xe6, 0xf6,
+									 0xd4, 0xc4, 0x46, 0x56, 0xa0, 0xb0, 0x32, 0x22};
+static const uint8_t pair_high[16] = {0x00, 0x83, 0xbd, 0x3e, 0x03, 0x80, 0xbe, 0x3d,
+									  0xfe, 0x7d, 0x43, 0xc0, 0xfd, 0x7e, 0x40, 0xc3};
+
+static uint8x16_t look_up(const uint8_t table[16], uint8x16_t index)
+{
+	const uint8x8x2_t t = {{vld1_u8(table), vld1_u8(table + 8)}};
+	return vcombine_u8(vtbl2_u8(t, vget_low_u8(index)), vtbl2_u8(t, vget_high_u8(index)));
+}
+
 static uint32_t sub_word(uint32_t w)
 {
 	uint8_t b[128] __attribute__((aligned(16))) = {0};
@@ -52,11 +64,11 @@ int gw_neonbs_setkey(void *ctx, const uint8_t *key, size_t len)
 	if (len != 16 && len != 24 && len != 32) return -EINVAL;
 	k->rounds = expand(w, key, len);
 	for (uint32_t r = 0; r <= k->rounds; r++) {
-		const uint8x16_t plain = vld1q_u8((const uint8_t *)(w + 4 * r));
-		const uint8x8x2_t table = {{vget_low_u8(plain), vget_high_u8(plain)}};
-		const uint8_t *index = shifted[r == k->rounds ? 0 : r % 4];
-		uint8x16_t v = vcombine_u8(vtbl2_u8(table, vld1_u8(index)), vtbl2_u8(table, vld1_u8(index + 8)));
+		uint8x16_t v = look_up((const uint8_t *)(w + 4 * r), vld1q_u8(shifted[r == k->rounds ? 0 : r % 4]));
 		if (r > 0) v = veorq_u8(v, vdupq_n_u8(0x63)); /* of the S-box before; MixColumns leaves it as it is */
+		const uint8x16_t pairs =
+			veorq_u8(look_up(pair_low, vandq_u8(v, vdupq_n_u8(15))), look_up(pair_high, vshrq_n_u8(v, 4)));
+		vst1q_u8(k->serial[r], r == k->rounds ? v : pairs);
 		for (uint32_t bit = 0; bit < 8; bit++)
 			vst1q_u8(k->slices + r * GW_NEONBS_ROUND_BYTES + (7 - bit) * 16, vtstq_u8(v, vdupq_n_u8(1u << bit)));
 	}

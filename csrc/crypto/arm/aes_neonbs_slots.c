@@ -24,11 +24,38 @@ void gw_neonbs_slots_init(gw_neonbs_slots *s, bool decrypt)
 	memset(s->mixed.key, 0, sizeof s->mixed.key);
 }
 
+/* Too few blocks for the core to pay, or keys that would have to be mixed first. */
+static void run_serial(gw_neonbs_slots *s)
+{
+	if (s->same)
+		gw_neonvp_encrypt(s->key[0]->serial, s->key[0]->rounds, s->in[0], s->in[0], s->used);
+	else
+		for (uint32_t i = 0; i < s->used; i++)
+			gw_neonvp_encrypt(s->key[i]->serial, s->key[i]->rounds, s->in[i], s->in[i], 1);
+	for (uint32_t i = 0; i < s->used; i++) {
+		const uint8x16_t v = veorq_u8(vld1q_u8(s->in[i]), vld1q_u8(s->mask[i]));
+		if (s->len[i] == 0) {
+			vst1q_u8(s->out[i], v);
+		} else {
+			vst1q_u8(s->in[i], v);
+			memcpy(s->out[i], s->in[i], s->len[i]);
+			s->len[i] = 0;
+		}
+	}
+	s->used = 0;
+	s->same = true;
+	s->partial = false;
+}
+
 void gw_neonbs_slots_run(gw_neonbs_slots *s)
 {
 	const uint8_t *slices;
 	uint8_t *part_out[GW_NEONBS_LANES];
 	if (s->used == 0) return;
+	if (!s->decrypt && (s->used <= GW_NEONBS_BREAK_EVEN || !s->same)) {
+		run_serial(s);
+		return;
+	}
 	for (uint32_t i = s->used; i < GW_NEONBS_LANES; i++) {
 		s->key[i] = s->key[0];
 		s->out[i] = s->nowhere;
