@@ -11,23 +11,8 @@ import pytest
 
 from .conftest import Run
 
-LONG = tuple(
-    [
-        "iperf",
-        "--lab",
-        "--no-save",
-        "-t",
-        "4",
-        "--repeats",
-        "0",
-        "--rounds",
-        "1",
-        "--suite",
-        "aes128gcm16",
-        "--impl",
-        "auto",
-    ]
-)
+_SHORT = ("-t", "4", "--repeats", "0", "--rounds", "1")
+LONG = ("iperf", "--lab", "--no-save", *_SHORT, "--suite", "aes128gcm16", "--impl", "auto")
 
 
 def assert_one_line(stderr: str, *needles: str) -> None:
