@@ -101,7 +101,7 @@ static ssize_t receive(int fd, uint32_t *segment, bool *swapped)
 	msg.msg_controllen = sizeof control.bytes;
 	if (poll(&p, 1, PROBE_WAIT_MS) <= 0 || (got = recvmsg(fd, &msg, MSG_DONTWAIT)) < 0) return -1;
 	*segment = 0;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = gw_udp_next_cmsg(&msg, c)) {
 		if (c->cmsg_level != SOL_UDP || c->cmsg_type != UDP_GRO) continue;
 		uint32_t value = 0;
 		memcpy(&value, CMSG_DATA(c), sizeof value);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "outer_udp.h"

@@ -39,6 +39,15 @@ static inline size_t gw_udp_put_cmsg(struct cmsghdr *c, int level, int type, con
 	return CMSG_SPACE(len);
 }
 
+/* CMSG_NXTHDR without musl's comparison of signed and unsigned. */
+static inline struct cmsghdr *gw_udp_next_cmsg(const struct msghdr *m, struct cmsghdr *c)
+{
+	uint8_t *end = (uint8_t *)m->msg_control + m->msg_controllen;
+	if (c->cmsg_len < CMSG_LEN(0)) return NULL;
+	size_t step = CMSG_SPACE(c->cmsg_len - CMSG_LEN(0)), left = (size_t)(end - (uint8_t *)c);
+	return left < step + CMSG_LEN(0) ? NULL : (struct cmsghdr *)(void *)((uint8_t *)c + step);
+}
+
 /* gw_addr <-> sockaddr; the length, 0 for an unset address. */
 socklen_t gw_udp_to_sockaddr(const gw_addr *a, struct sockaddr_storage *out);
 void gw_udp_from_sockaddr(const struct sockaddr_storage *s, gw_addr *out);

@@ -44,7 +44,7 @@ static void parse_message(gw_outer *o, uint32_t i, gw_loop_counters *c)
 	r->len = m->msg_len;
 	r->segment = 0;
 	r->tos = 0;
-	for (struct cmsghdr *h = CMSG_FIRSTHDR(&m->msg_hdr); h; h = CMSG_NXTHDR(&m->msg_hdr, h)) {
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(&m->msg_hdr); h; h = gw_udp_next_cmsg(&m->msg_hdr, h)) {
 		if (h->cmsg_level == SOL_UDP && h->cmsg_type == UDP_GRO)
 			r->segment = control_int(o, h);
 		else if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SO_RXQ_OVFL)
