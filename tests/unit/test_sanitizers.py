@@ -54,4 +54,5 @@ def test_driver_notices(tmp_path: Path) -> None:
     binary = tmp_path / "past"
     subprocess.run(["gcc", *FLAGS, str(program), "-o", str(binary)], check=True)
     done = subprocess.run([binary], capture_output=True, text=True)
-    assert done.returncode != 0 and "heap-buffer-overflow" in done.stderr
+    assert done.returncode != 0
+    assert "heap-buffer-overflow" in done.stderr or "insufficient space for an object" in done.stderr
