@@ -100,7 +100,7 @@ def find(evidence: Evidence) -> Bound:
         return Bound("unknown", "cannot tell what binds it", "the data path has no cycle counter")
     top, share = max(groups.items(), key=lambda item: item[1])
     if thread_busy or machine_busy:
-        where = f"of the busy core ({busiest.name})" if thread_busy else f"of {busiest.name}'s CPU time"
+        where = f"of {busiest.name}'s busy core" if thread_busy else f"of {busiest.name}'s CPU time"
         if top == "crypto" and share >= 0.4:
             return _crypto(evidence, share, where)
         if share >= 0.4:

@@ -1,0 +1,84 @@
+"""The verdict names a bound only when the witnesses agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gateway.bound import Evidence, Gateway, find, verdict
+
+CRYPTO = {"seal": 70, "send": 15, "tun_read": 10, "wait": 900, "coalesce": 5}
+IO = {"seal": 10, "send": 45, "tun_read": 35, "wait": 0, "segment": 10}
+
+
+def evidence(**more: object) -> Evidence:
+    base = Evidence(
+        suite="aes256-sha256",
+        cipher="cbc(aes)",
+        integrity="hmac(sha256)",
+        mbit_per_s=2900,
+        share_of_plain=0.3,
+        gateways=(Gateway("gw1", 0.97, CRYPTO), Gateway("gw2", 0.7, CRYPTO)),
+        idle=0.3,
+        softirq=0.1,
+        cores=2,
+    )
+    return replace(base, **more)  # type: ignore[arg-type]
+
+
+def test_crypto_names_the_larger_part() -> None:
+    bound = find(evidence(integrity_share=0.8))
+    assert (bound.kind, bound.text) == ("crypto", "bound by SHA-256")
+    assert bound.evidence == "56% of gw1's busy core"
+    assert find(evidence(integrity_share=0.2)).text == "bound by AES-CBC"
+
+
+def test_crypto_that_was_not_split_names_both() -> None:
+    assert find(evidence()).text == "bound by AES-CBC with SHA-256"
+
+
+def test_aead_is_one() -> None:
+    assert find(evidence(cipher="gcm(aes)", integrity="")).text == "bound by AES-GCM"
+
+
+def test_waiting_is_not_work() -> None:
+    # 900 of 1000 cycles waited: the rest is what shares are of.
+    assert "70%" in find(evidence()).evidence
+
+
+def test_packet_io() -> None:
+    assert find(evidence(gateways=(Gateway("gw1", 0.95, IO),))).kind == "packet I/O"
+
+
+def test_the_line() -> None:
+    assert find(evidence(share_of_plain=0.93)).kind == "line"
+
+
+def test_a_full_machine_with_threads_that_wait_for_it() -> None:
+    mixed = {"seal": 30, "send": 30, "tun_read": 5, "segment": 35}
+    bound = find(evidence(idle=0.02, gateways=(Gateway("gw1", 0.5, mixed), Gateway("gw2", 0.45, mixed))))
+    assert bound.kind == "cpu"
+    assert "2 cores" in bound.text
+
+
+def test_cannot_tell_when_nobody_is_busy() -> None:
+    bound = find(evidence(gateways=(Gateway("gw1", 0.5, CRYPTO),), idle=0.4))
+    assert bound.kind == "unknown"
+    assert "cannot tell" in bound.text
+
+
+def test_cannot_tell_without_cycles() -> None:
+    assert find(evidence(gateways=(Gateway("gw1", 0.99, {}),))).kind == "unknown"
+    assert find(evidence(gateways=())).kind == "unknown"
+
+
+def test_verdict_has_two_lines_number_bound_and_next_step() -> None:
+    lines = verdict(evidence(integrity_share=0.83, alternatives={"aes256-sha256": 2900, "aes128gcm16": 5000}))
+    assert lines == [
+        "Verdict: 2.9 Gbit/s on this PC, bound by SHA-256 (58% of gw1's busy core); aes128gcm16 avoids it.",
+        "For your router: --peer root@ROUTER",
+    ]
+
+
+def test_no_alternative_is_named_that_is_not_better() -> None:
+    assert "avoids" not in verdict(evidence(alternatives={"aes128gcm16": 2950}))[0]
+    assert verdict(evidence(mbit_per_s=43.2))[0].startswith("Verdict: 43 Mbit/s")

@@ -1,0 +1,104 @@
+"""The command line: help, errors, statuses, and that nothing heavy is loaded for them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway import cli, errors
+from gateway.lab import userns
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_help_lists_only_what_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    text = capsys.readouterr().out
+    for _, name, _ in cli.available():
+        assert f"\n  {name} " in text
+    assert "example:" in text and text.isascii()
+
+
+def test_every_command_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [name for _, name, _ in cli.available()]
+    assert "iperf" in names
+    for name in names:
+        assert cli.main([name, "--help"]) == 0
+        assert f"gwbench {name}" in capsys.readouterr().out.split("example:")[1]
+
+
+def test_no_command_is_unusable_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 2
+    assert "usage" in capsys.readouterr().out
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = ("pyroute2", "cffi", "dataplane", "rich", "json", "asyncio", "prometheus_client")
+    code = f"import sys, gateway.cli as c; c.main(['--help']); print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.UnusableError("no such thing", "try another"), 2),
+        (errors.MeasurementError("it broke\nhalf way"), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_an_error_is_one_line_and_a_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException, status: int
+) -> None:
+    def fail(argv: list[str]) -> int:
+        raise error
+
+    monkeypatch.setattr(cli, "_main", fail)
+    assert cli.main([]) == status
+    text = capsys.readouterr().err
+    assert text.startswith("gwbench: ") and text.count("\n") == 1
+
+
+def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(argv: list[str]) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "_main", fail)
+    with pytest.raises(ZeroDivisionError):
+        cli.main([])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fix"),
+    [
+        ("kernel/unprivileged_userns_clone", 0, "kernel.unprivileged_userns_clone=1"),
+        ("user/max_user_namespaces", 0, "user.max_user_namespaces=15000"),
+        ("kernel/apparmor_restrict_unprivileged_userns", 1, "kernel.apparmor_restrict_unprivileged_userns=0"),
+    ],
+)
+def test_a_forbidden_user_namespace_names_its_sysctl(tmp_path: Path, name: str, value: int, fix: str) -> None:
+    for other, allowed in (
+        ("kernel/unprivileged_userns_clone", 1),
+        ("user/max_user_namespaces", 9),
+        ("kernel/apparmor_restrict_unprivileged_userns", 0),
+    ):
+        path = tmp_path / other
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{value if other == name else allowed}\n")
+    error = userns.explain(PermissionError(1, "Operation not permitted"), tmp_path)
+    assert f"{name.replace('/', '.')} = {value}" in error.message
+    assert fix in error.hint and "sudo" in error.hint
+
+
+def test_forbidden_by_something_else_still_offers_sudo(tmp_path: Path) -> None:
+    error = userns.explain(PermissionError(1, "Operation not permitted"), tmp_path)
+    assert "seccomp" in error.message and "sudo" in error.hint
+
+
+def test_privileged_needs_both_capabilities() -> None:
+    assert userns.privileged("CapEff:\t000001ffffffffff\n")
+    assert not userns.privileged("CapEff:\t0000000000000000\n")
+    assert not userns.privileged("CapEff:\t0000000000001000\n")
