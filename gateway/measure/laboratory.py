@@ -14,6 +14,7 @@ from gateway.lab.topology import OUTER_MTU, Laboratory
 from gateway.measure import endtoend
 from gateway.measure.endtoend import Options
 from gateway.measure.sample import Sample
+from gateway.measure.split import integrity_share
 from gateway.output import table
 from gateway.output.console import Console
 from gateway.output.progress import Lines
@@ -117,6 +118,7 @@ def evidence(
         softirq=sum(s.busy.softirq_s for s in samples) / busy_wall,
         cores=max(1, round(busy_wall / wall_s)),
         udp=samples[0].load.protocol == "UDP",
+        integrity_share=integrity_share(suite, samples[0].implementation, samples[0].inner_mtu),
         alternatives={c.suite: _median_rate(t) for c, t in others if c.role == case.role},
     )
 
