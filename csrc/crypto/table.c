@@ -49,6 +49,7 @@
 	X(ctr_aes_neonbs)                                                                                                  \
 	X(xts_aes_neonbs)                                                                                                  \
 	X(gcm_aes_neonbs)                                                                                                  \
+	X(chacha20poly1305_neon)                                                                                           \
 	X(sha256_neon)                                                                                                     \
 	X(hmac_sha256_neon)                                                                                                \
 	X(sha256_neon4)                                                                                                    \
