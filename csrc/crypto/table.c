@@ -53,7 +53,9 @@
 	X(sha256_neon)                                                                                                     \
 	X(hmac_sha256_neon)                                                                                                \
 	X(sha256_neon4)                                                                                                    \
-	X(hmac_sha256_neon4)
+	X(hmac_sha256_neon4)                                                                                               \
+	X(xts_speck64_neon)                                                                                                \
+	X(xts_speck128_neon)
 #else
 #define ARM
 #endif
