@@ -7,8 +7,8 @@
 #include "sa.h"
 
 #define GW_CHUNK          64 /* packets under way at once: their ops and tails live on the stack (some 20 KB) */
-#define GW_PREFETCH_AHEAD 8  /* SAs */
-#define GW_PREFETCH_KEYS  4  /* expanded keys, which need their SA to have come */
+#define GW_PREFETCH_AHEAD 16 /* packets between fetching an SA and using it */
+#define GW_PREFETCH_KEYS  8  /* and between fetching its keys and using them */
 #define GW_NEXT_DUMMY     59
 #define GW_NEXT_IPV4      4
 #define GW_NEXT_IPV6      41
@@ -58,15 +58,32 @@ static inline void gw_op_set_aad(gw_op *op, const gw_sa *sa, const uint8_t *esp,
 	}
 }
 
+/* Before packet i: one SA, and the keys of another. A run of packets of one SA costs two comparisons. */
 static inline void gw_batch_prefetch(const gw_pkt *pkts, size_t i, size_t n)
 {
 	if (i + GW_PREFETCH_AHEAD < n) {
 		const gw_sa *sa = pkts[i + GW_PREFETCH_AHEAD].sa;
-		if (sa && sa != pkts[i].sa) gw_sa_prefetch(sa);
+		if (sa && sa != pkts[i + GW_PREFETCH_AHEAD - 1].sa) gw_sa_prefetch(sa);
 	}
 	if (i + GW_PREFETCH_KEYS < n) {
 		const gw_sa *sa = pkts[i + GW_PREFETCH_KEYS].sa;
-		if (sa && sa != pkts[i].sa) gw_sa_prefetch_keys(sa);
+		if (sa && sa != pkts[i + GW_PREFETCH_KEYS - 1].sa) gw_sa_prefetch_keys(sa);
+	}
+}
+
+/* Before a batch: what gw_batch_prefetch is too late for. */
+static inline void gw_batch_prefetch_first(const gw_pkt *pkts, size_t n)
+{
+	const gw_sa *last = NULL;
+
+	for (size_t i = 0; i < n && i < GW_PREFETCH_AHEAD; i++) {
+		if (pkts[i].sa && pkts[i].sa != last) gw_sa_prefetch(pkts[i].sa);
+		last = pkts[i].sa;
+	}
+	last = NULL;
+	for (size_t i = 0; i < n && i < GW_PREFETCH_KEYS; i++) {
+		if (pkts[i].sa && pkts[i].sa != last) gw_sa_prefetch_keys(pkts[i].sa);
+		last = pkts[i].sa;
 	}
 }
 

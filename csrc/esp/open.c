@@ -165,7 +165,8 @@ static size_t open_run(const gw_transform *t, gw_op *ops, const work *works, siz
 	return accepted;
 }
 
-static size_t open_chunk(gw_pkt *pkts, size_t n, uint64_t now_ns)
+/* ahead: packets from pkts to the end of the batch, to prefetch beyond this chunk */
+static size_t open_chunk(gw_pkt *pkts, size_t n, size_t ahead, uint64_t now_ns)
 {
 	gw_op ops[GW_CHUNK];
 	work works[GW_CHUNK];
@@ -176,7 +177,7 @@ static size_t open_chunk(gw_pkt *pkts, size_t n, uint64_t now_ns)
 		gw_pkt *p = &pkts[i];
 		int status;
 
-		gw_batch_prefetch(pkts, i, n);
+		gw_batch_prefetch(pkts, i, ahead);
 		if (!p->sa) {
 			drop(p, p->status != GW_OK ? p->status : GW_IN_NO_STATES);
 			continue;
@@ -200,7 +201,8 @@ size_t gw_open_batch(gw_pkt *pkts, size_t n, uint64_t now_ns)
 {
 	size_t accepted = 0;
 
+	gw_batch_prefetch_first(pkts, n);
 	for (size_t i = 0; i < n; i += GW_CHUNK)
-		accepted += open_chunk(pkts + i, n - i < GW_CHUNK ? n - i : GW_CHUNK, now_ns);
+		accepted += open_chunk(pkts + i, n - i < GW_CHUNK ? n - i : GW_CHUNK, n - i, now_ns);
 	return accepted;
 }

@@ -192,7 +192,6 @@ void gw_sa_publish(gw_sa *sa, uint64_t now_ns)
 {
 	gw_counter_slot *slot = sa->slot;
 
-	sa->last_ns = now_ns;
 	gw_seq_begin(&slot->seq);
 	slot->c.packets = sa->packets;
 	slot->c.bytes = sa->bytes;

@@ -36,7 +36,7 @@ struct gw_sa {
 	uint32_t tfc_pad_to;
 	gw_replay replay;
 	/* -- seldom -- */
-	uint64_t created_ns, last_ns;
+	uint64_t created_ns;
 	uint64_t soft_packets, hard_packets, soft_bytes, hard_bytes, soft_ns, hard_ns;
 	gw_selector selector;
 	gw_addr local, peer;
@@ -59,23 +59,28 @@ static inline bool gw_transform_same(const gw_transform *a, const gw_transform *
 	return a->cipher == b->cipher && a->mac == b->mac;
 }
 
-/* Batches over many SAs: the lines of the one that comes a few packets later. */
+/* Batches over many SAs: the lines of one that comes some packets later. */
 static inline void gw_sa_prefetch(const gw_sa *sa)
 {
 	const char *p = (const char *)sa;
 
 	__builtin_prefetch(p, 1);
 	__builtin_prefetch(p + 64, 1);
-	if (sizeof(void *) == 8) __builtin_prefetch(p + 128, 1);
 }
 
+/* What the SA points to; the SA itself must have come by now, or this waits for it. */
 static inline void gw_sa_prefetch_keys(const gw_sa *sa)
 {
 	const char *cipher = sa->cipher_key, *mac = sa->mac_key;
 
-	for (uint32_t i = 0; cipher && i < sa->key_lines; i++) __builtin_prefetch(cipher + 64 * i);
-	if (mac) __builtin_prefetch(mac), __builtin_prefetch(mac + 64);
 	__builtin_prefetch(sa->slot, 1);
+	if (sa->direction == GW_DIR_IN) __builtin_prefetch(sa->replay.inl, 1);
+	if (cipher)
+		for (uint32_t i = 0; i < sa->key_lines; i++) __builtin_prefetch(cipher + (size_t)64 * i);
+	if (mac) {
+		__builtin_prefetch(mac);
+		__builtin_prefetch(mac + 64);
+	}
 }
 
 #endif

@@ -158,7 +158,8 @@ static int prepare(gw_pkt *p, gw_sa *sa, gw_op *op, work *w, uint64_t now_ns)
 	return GW_OK;
 }
 
-static size_t seal_chunk(gw_pkt *pkts, size_t n, uint64_t now_ns)
+/* ahead: packets from pkts to the end of the batch, to prefetch beyond this chunk */
+static size_t seal_chunk(gw_pkt *pkts, size_t n, size_t ahead, uint64_t now_ns)
 {
 	gw_op ops[GW_CHUNK];
 	work works[GW_CHUNK];
@@ -170,7 +171,7 @@ static size_t seal_chunk(gw_pkt *pkts, size_t n, uint64_t now_ns)
 		gw_pkt *p = &pkts[i];
 		gw_sa *sa = p->sa;
 
-		gw_batch_prefetch(pkts, i, n);
+		gw_batch_prefetch(pkts, i, ahead);
 		if (!sa) {
 			if (p->status == GW_OK) p->status = GW_OUT_NO_STATES;
 			p->out_len = 0;
@@ -201,7 +202,8 @@ size_t gw_seal_batch(gw_pkt *pkts, size_t n, uint64_t now_ns)
 {
 	size_t sealed = 0;
 
+	gw_batch_prefetch_first(pkts, n);
 	for (size_t i = 0; i < n; i += GW_CHUNK)
-		sealed += seal_chunk(pkts + i, n - i < GW_CHUNK ? n - i : GW_CHUNK, now_ns);
+		sealed += seal_chunk(pkts + i, n - i < GW_CHUNK ? n - i : GW_CHUNK, n - i, now_ns);
 	return sealed;
 }
