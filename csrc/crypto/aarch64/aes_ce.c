@@ -52,90 +52,87 @@ CE void gw_aes_ce_encrypt_block(const gw_aes_ce_key *k, const uint8_t *in, uint8
 
 /* ---- ECB ---- */
 
-CE_INLINE void ecb_step(const uint8_t *in, uint8_t *out, const uint8x16_t *rk, int blocks, bool decrypt, int rounds)
+CE_INLINE void ecb_step(const uint8_t *in, uint8_t *out, const ce_keys *k, int blocks, bool decrypt)
 {
 	uint8x16_t b[8];
 	ce_load(b, blocks, in);
 	if (decrypt)
-		ce_decrypt(b, blocks, rk, rounds);
+		ce_decrypt(b, blocks, k);
 	else
-		ce_encrypt(b, blocks, rk, rounds);
-	CE_UNROLL for (int i = 0; i < blocks; i++) b[i] = veorq_u8(b[i], rk[rounds]);
+		ce_encrypt(b, blocks, k);
+	CE_UNROLL for (int i = 0; i < blocks; i++) b[i] = veorq_u8(b[i], k->rk[10]);
 	ce_store(b, blocks, out);
 }
 
-CE_INLINE void ecb_op(const gw_op *op, bool decrypt, int rounds)
+CE_INLINE void ecb_op(const gw_op *op, bool decrypt)
 {
-	const gw_aes_ce_key *k = op->key;
-	uint8x16_t rk[CE_MAX_ROUNDS + 1];
+	const gw_aes_ce_key *key = op->key;
+	const ce_keys k = ce_load_keys(decrypt ? key->dec : key->enc, key->rounds);
 	uint8_t *out = op->out;
-	ce_load_keys(rk, decrypt ? k->dec : k->enc, rounds);
 	for (uint32_t s = 0; s < op->n_in; s++) {
 		const uint8_t *in = op->in[s].data, *end = in + (op->in[s].len & ~(size_t)15);
-		CE_ROLLED for (; end - in >= 128; in += 128, out += 128) ecb_step(in, out, rk, 8, decrypt, rounds);
+		CE_ROLLED for (; end - in >= 128; in += 128, out += 128) ecb_step(in, out, &k, 8, decrypt);
 		if (end - in >= 64) {
-			ecb_step(in, out, rk, 4, decrypt, rounds);
+			ecb_step(in, out, &k, 4, decrypt);
 			in += 64, out += 64;
 		}
-		CE_ROLLED for (; in < end; in += 16, out += 16) ecb_step(in, out, rk, 1, decrypt, rounds);
+		CE_ROLLED for (; in < end; in += 16, out += 16) ecb_step(in, out, &k, 1, decrypt);
 	}
 }
 
 CE static void ecb_encrypt(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) CE_BY_ROUNDS(((const gw_aes_ce_key *)ops->key)->rounds, ecb_op, ops, false);
+	for (; n > 0; n--, ops++) ecb_op(ops, false);
 }
 
 CE static void ecb_decrypt(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) CE_BY_ROUNDS(((const gw_aes_ce_key *)ops->key)->rounds, ecb_op, ops, true);
+	for (; n > 0; n--, ops++) ecb_op(ops, true);
 }
 
 /* ---- CBC decryption ---- */
 
-CE_INLINE uint8x16_t cbc_step(const uint8_t *in, uint8_t *out, uint8x16_t chain, const uint8x16_t *rk, int blocks,
-							  int rounds)
+CE_INLINE uint8x16_t cbc_step(const uint8_t *in, uint8_t *out, uint8x16_t chain, const ce_keys *k, int blocks)
 {
 	uint8x16_t b[8], c[8]; /* c: the ciphertext again, as out may be in */
 	ce_load(b, blocks, in);
 	ce_load(c, blocks, in);
-	ce_decrypt(b, blocks, rk, rounds);
+	ce_decrypt(b, blocks, k);
 	CE_UNROLL for (int i = 0; i < blocks; i++)
 	{
-		b[i] = veorq_u8(b[i], veorq_u8(rk[rounds], chain));
+		b[i] = veorq_u8(b[i], veorq_u8(k->rk[10], chain));
 		chain = c[i];
 	}
 	ce_store(b, blocks, out);
 	return chain;
 }
 
-CE_INLINE void cbc_decrypt_op(const gw_op *op, int rounds)
+CE_INLINE void cbc_decrypt_op(const gw_op *op)
 {
-	const gw_aes_ce_key *k = op->key;
-	uint8x16_t rk[CE_MAX_ROUNDS + 1], chain = vld1q_u8(op->iv);
+	const gw_aes_ce_key *key = op->key;
+	const ce_keys k = ce_load_keys(key->dec, key->rounds);
+	uint8x16_t chain = vld1q_u8(op->iv);
 	uint8_t *out = op->out;
-	ce_load_keys(rk, k->dec, rounds);
 	for (uint32_t s = 0; s < op->n_in; s++) {
 		const uint8_t *in = op->in[s].data, *end = in + (op->in[s].len & ~(size_t)15);
-		CE_ROLLED for (; end - in >= 128; in += 128, out += 128) chain = cbc_step(in, out, chain, rk, 8, rounds);
+		CE_ROLLED for (; end - in >= 128; in += 128, out += 128) chain = cbc_step(in, out, chain, &k, 8);
 		if (end - in >= 64) {
-			chain = cbc_step(in, out, chain, rk, 4, rounds);
+			chain = cbc_step(in, out, chain, &k, 4);
 			in += 64, out += 64;
 		}
-		CE_ROLLED for (; in < end; in += 16, out += 16) chain = cbc_step(in, out, chain, rk, 1, rounds);
+		CE_ROLLED for (; in < end; in += 16, out += 16) chain = cbc_step(in, out, chain, &k, 1);
 	}
 }
 
 CE static void cbc_decrypt(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) CE_BY_ROUNDS(((const gw_aes_ce_key *)ops->key)->rounds, cbc_decrypt_op, ops);
+	for (; n > 0; n--, ops++) cbc_decrypt_op(ops);
 }
 
 /* ---- CTR ---- */
 
 /* The counter is kept with its words in native order, so that a vector addition counts. */
-CE_INLINE uint32x4_t ctr_step(const uint8_t *in, uint8_t *out, uint32x4_t ctr, const uint8x16_t *rk, int blocks,
-							  int rounds)
+CE_INLINE uint32x4_t ctr_step(const uint8_t *in, uint8_t *out, uint32x4_t ctr, const ce_keys *k, int blocks)
 {
 	const uint32x4_t one = {0, 0, 0, 1};
 	uint8x16_t b[8];
@@ -144,23 +141,22 @@ CE_INLINE uint32x4_t ctr_step(const uint8_t *in, uint8_t *out, uint32x4_t ctr, c
 		b[i] = vrev32q_u8(vreinterpretq_u8_u32(ctr));
 		ctr = vaddq_u32(ctr, one);
 	}
-	ce_encrypt(b, blocks, rk, rounds);
-	CE_UNROLL for (int i = 0; i < blocks; i++) b[i] = veorq_u8(b[i], veorq_u8(rk[rounds], vld1q_u8(in + 16 * i)));
+	ce_encrypt(b, blocks, k);
+	CE_UNROLL for (int i = 0; i < blocks; i++) b[i] = veorq_u8(b[i], veorq_u8(k->rk[10], vld1q_u8(in + 16 * i)));
 	ce_store(b, blocks, out);
 	return ctr;
 }
 
 /* Whole blocks while the low word of the counter does not wrap. */
-CE_INLINE uint32x4_t ctr_run(const uint8_t *in, uint8_t *out, size_t blocks, uint32x4_t ctr, const uint8x16_t *rk,
-							 int rounds)
+CE_INLINE uint32x4_t ctr_run(const uint8_t *in, uint8_t *out, size_t blocks, uint32x4_t ctr, const ce_keys *k)
 {
 	const uint8_t *end = in + 16 * blocks;
-	CE_ROLLED for (; end - in >= 128; in += 128, out += 128) ctr = ctr_step(in, out, ctr, rk, 8, rounds);
+	CE_ROLLED for (; end - in >= 128; in += 128, out += 128) ctr = ctr_step(in, out, ctr, k, 8);
 	if (end - in >= 64) {
-		ctr = ctr_step(in, out, ctr, rk, 4, rounds);
+		ctr = ctr_step(in, out, ctr, k, 4);
 		in += 64, out += 64;
 	}
-	CE_ROLLED for (; in < end; in += 16, out += 16) ctr = ctr_step(in, out, ctr, rk, 1, rounds);
+	CE_ROLLED for (; in < end; in += 16, out += 16) ctr = ctr_step(in, out, ctr, k, 1);
 	return ctr;
 }
 
@@ -176,20 +172,19 @@ CE_OUTLINE uint32x4_t ctr_carry(uint32x4_t ctr)
 	return vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(block)));
 }
 
-CE_INLINE void ctr_op(const gw_op *op, int rounds)
+CE_INLINE void ctr_op(const gw_op *op)
 {
-	const gw_aes_ce_key *k = op->key;
-	uint8x16_t rk[CE_MAX_ROUNDS + 1];
+	const gw_aes_ce_key *key = op->key;
+	const ce_keys k = ce_load_keys(key->enc, key->rounds);
 	uint32x4_t ctr = vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(op->iv)));
 	uint64_t before_wrap = ((uint64_t)1 << 32) - gw_load_be32(op->iv + 12);
 	uint8_t *out = op->out;
-	ce_load_keys(rk, k->enc, rounds);
 	for (uint32_t s = 0; s < op->n_in; s++) {
 		const uint8_t *in = op->in[s].data;
 		size_t blocks = op->in[s].len / 16, rest = op->in[s].len % 16;
 		while (blocks > 0) {
 			const size_t run = blocks < before_wrap ? blocks : (size_t)before_wrap;
-			ctr = ctr_run(in, out, run, ctr, rk, rounds);
+			ctr = ctr_run(in, out, run, ctr, &k);
 			in += 16 * run, out += 16 * run, blocks -= run;
 			if ((before_wrap -= run) == 0) {
 				ctr = ctr_carry(ctr);
@@ -199,7 +194,7 @@ CE_INLINE void ctr_op(const gw_op *op, int rounds)
 		if (rest > 0) {
 			uint8_t last[16] = {0};
 			memcpy(last, in, rest);
-			ctr = ctr_step(last, last, ctr, rk, 1, rounds);
+			ctr = ctr_step(last, last, ctr, &k, 1);
 			memcpy(out, last, rest);
 			out += rest;
 		}
@@ -208,7 +203,7 @@ CE_INLINE void ctr_op(const gw_op *op, int rounds)
 
 CE static void ctr_crypt(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) CE_BY_ROUNDS(((const gw_aes_ce_key *)ops->key)->rounds, ctr_op, ops);
+	for (; n > 0; n--, ops++) ctr_op(ops);
 }
 
 #define IMPL(mode, enc, dec)                                                                                           \

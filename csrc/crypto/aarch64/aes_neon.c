@@ -64,7 +64,7 @@ int gw_aes_neon_setkey(void *ctx, const uint8_t *key, size_t len)
 	return 0;
 }
 
-void gw_aes_neon_encrypt_block(const gw_aes_neon_key *k, const uint8_t *in, uint8_t *out)
+__attribute__((noinline)) void gw_aes_neon_encrypt_block(const gw_aes_neon_key *k, const uint8_t *in, uint8_t *out)
 {
 	aes_neon_tables t;
 	uint8x16_t b = vld1q_u8(in);
@@ -73,7 +73,7 @@ void gw_aes_neon_encrypt_block(const gw_aes_neon_key *k, const uint8_t *in, uint
 	vst1q_u8(out, veorq_u8(b, vld1q_u8(k->enc[k->rounds])));
 }
 
-void gw_aes_neon_decrypt_block(const gw_aes_neon_key *k, const uint8_t *in, uint8_t *out)
+__attribute__((noinline)) void gw_aes_neon_decrypt_block(const gw_aes_neon_key *k, const uint8_t *in, uint8_t *out)
 {
 	aes_neon_tables t;
 	uint8x16_t b = vld1q_u8(in);
@@ -98,16 +98,8 @@ NEON_INLINE void ecb(gw_op *ops, size_t n, bool decrypt)
 				(decrypt ? gw_aes_neon_ecb_decrypt4 : gw_aes_neon_ecb_encrypt4)(out, in, groups, rk, k->rounds, table);
 				in += 64 * groups, out += 64 * groups;
 			}
-			if (left > 0) {
-				aes_neon_tables t;
-				aes_neon_load_tables(&t, decrypt);
-				NEON_ROLLED for (size_t i = 0; i < left; i++, in += 16, out += 16)
-				{
-					uint8x16_t b = vld1q_u8(in);
-					aes_neon_crypt(&b, 1, rk, k->rounds, &t, decrypt);
-					vst1q_u8(out, veorq_u8(b, vld1q_u8(rk[k->rounds])));
-				}
-			}
+			for (size_t i = 0; i < left; i++, in += 16, out += 16)
+				(decrypt ? gw_aes_neon_decrypt_block : gw_aes_neon_encrypt_block)(k, in, out);
 		}
 	}
 }
@@ -185,20 +177,16 @@ static void cbc_encrypt(gw_op *ops, size_t n)
 void gw_cbc_neon_decrypt_run(uint8_t *out, const uint8_t *in, size_t blocks, const gw_aes_neon_key *k, uint8_t *chain)
 {
 	const size_t groups = blocks / 4, left = blocks % 4;
-	aes_neon_tables t;
 	if (groups > 0) {
 		gw_aes_neon_cbc_decrypt4(out, in, groups, k->dec, k->rounds, &gw_aes_neon_table_of[1], chain);
 		in += 64 * groups, out += 64 * groups;
 	}
-	if (left == 0) return;
-	aes_neon_load_tables(&t, true);
-	NEON_ROLLED for (size_t i = 0; i < left; i++, in += 16, out += 16)
-	{
-		const uint8x16_t cipher = vld1q_u8(in), pad = veorq_u8(vld1q_u8(k->dec[k->rounds]), vld1q_u8(chain));
-		uint8x16_t b = cipher;
-		aes_neon_crypt(&b, 1, k->dec, k->rounds, &t, true);
-		vst1q_u8(out, veorq_u8(b, pad));
-		vst1q_u8(chain, cipher);
+	for (size_t i = 0; i < left; i++, in += 16, out += 16) {
+		uint8_t cipher[16];
+		memcpy(cipher, in, 16);
+		gw_aes_neon_decrypt_block(k, in, out);
+		gw_xor16(out, out, chain);
+		memcpy(chain, cipher, 16);
 	}
 }
 

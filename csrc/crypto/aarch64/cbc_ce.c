@@ -12,7 +12,7 @@
 /* `deep` blocks in each lane, loaded before any is stored. x is chain ^ last key: the XOR with that key joins the one
  * with the first round key, so that nothing but AES stands on the path from block to block. */
 CE_INLINE void cbc_step(uint8x16_t *x, const uint8_t **in, uint8_t **out, int lanes, int deep, uint8x16_t ends,
-						const uint8x16_t *rk, int rounds)
+						const ce_keys *k)
 {
 	uint8x16_t b[LANES][4];
 	CE_UNROLL for (int i = 0; i < lanes; i++)
@@ -23,12 +23,13 @@ CE_INLINE void cbc_step(uint8x16_t *x, const uint8_t **in, uint8_t **out, int la
 	CE_UNROLL for (int j = 0; j < deep; j++)
 	{
 		CE_UNROLL for (int i = 0; i < lanes; i++) x[i] = vaesmcq_u8(vaeseq_u8(x[i], veorq_u8(b[i][j], ends)));
-		CE_UNROLL for (int r = 1; r < rounds - 1; r++) CE_UNROLL for (int i = 0; i < lanes; i++) x[i] =
-			vaesmcq_u8(vaeseq_u8(x[i], rk[r]));
+		ce_extra(x, lanes, k, 1, false);
+		CE_UNROLL for (int r = 1; r < 9; r++) CE_UNROLL for (int i = 0; i < lanes; i++) x[i] =
+			vaesmcq_u8(vaeseq_u8(x[i], k->rk[r]));
 		CE_UNROLL for (int i = 0; i < lanes; i++)
 		{
-			x[i] = vaeseq_u8(x[i], rk[rounds - 1]);
-			b[i][j] = veorq_u8(x[i], rk[rounds]);
+			x[i] = vaeseq_u8(x[i], k->rk[9]);
+			b[i][j] = veorq_u8(x[i], k->rk[10]);
 		}
 	}
 	CE_UNROLL for (int i = 0; i < lanes; i++)
@@ -39,9 +40,9 @@ CE_INLINE void cbc_step(uint8x16_t *x, const uint8_t **in, uint8_t **out, int la
 }
 
 /* `blocks` blocks in each of `lanes` lanes. */
-CE_INLINE void cbc_run(cbc_lane *l, int lanes, size_t blocks, const uint8x16_t *rk, int rounds)
+CE_INLINE void cbc_run(cbc_lane *l, int lanes, size_t blocks, const ce_keys *k)
 {
-	const uint8x16_t ends = veorq_u8(rk[0], rk[rounds]);
+	const uint8x16_t ends = veorq_u8(vld1q_u8(k->first[0]), k->rk[10]);
 	const int deep = lanes == 1 ? 4 : 2;
 	uint8x16_t x[LANES];
 	const uint8_t *in[LANES];
@@ -49,35 +50,36 @@ CE_INLINE void cbc_run(cbc_lane *l, int lanes, size_t blocks, const uint8x16_t *
 	size_t left = blocks;
 	CE_UNROLL for (int i = 0; i < lanes; i++)
 	{
-		x[i] = veorq_u8(l[i].chain, rk[rounds]);
+		x[i] = veorq_u8(l[i].chain, k->rk[10]);
 		in[i] = l[i].in;
 		out[i] = l[i].out;
 	}
-	CE_ROLLED for (; left >= (size_t)deep; left -= (size_t)deep) cbc_step(x, in, out, lanes, deep, ends, rk, rounds);
-	CE_ROLLED for (; left > 0; left--) cbc_step(x, in, out, lanes, 1, ends, rk, rounds);
+	CE_ROLLED for (; left >= (size_t)deep; left -= (size_t)deep) cbc_step(x, in, out, lanes, deep, ends, k);
+	CE_ROLLED for (; left > 0; left--) cbc_step(x, in, out, lanes, 1, ends, k);
 	CE_UNROLL for (int i = 0; i < lanes; i++)
 	{
-		l[i].chain = veorq_u8(x[i], rk[rounds]);
+		l[i].chain = veorq_u8(x[i], k->rk[10]);
 		l[i].in = in[i];
 		l[i].out = out[i];
 		l[i].blocks -= blocks;
 	}
 }
 
-CE_INLINE void cbc_ops(gw_op *ops, size_t n, int rounds)
+/* extra: that of the key, as a constant: a lone packet has no other blocks to share a branch with. */
+CE_INLINE void cbc_ops(gw_op *ops, size_t n, uint32_t extra)
 {
 	const gw_aes_ce_key *k = ops->key;
-	uint8x16_t rk[CE_MAX_ROUNDS + 1];
+	ce_keys keys = ce_load_keys(k->enc, k->rounds);
+	keys.extra = extra;
 	cbc_lane l[LANES];
 	int busy = 0;
-	ce_load_keys(rk, k->enc, rounds);
 	while ((busy = cbc_fill(l, busy, LANES, &ops, &n)) > 0) {
 		const size_t least = cbc_least(l, busy);
 		if (busy == LANES) {
-			cbc_run(l, LANES, least, rk, rounds);
+			cbc_run(l, LANES, least, &keys);
 		} else {
-			if (busy >= 2) cbc_run(l, 2, least, rk, rounds);
-			if (busy & 1) cbc_run(l + busy - 1, 1, least, rk, rounds);
+			if (busy >= 2) cbc_run(l, 2, least, &keys);
+			if (busy & 1) cbc_run(l + busy - 1, 1, least, &keys);
 		}
 		busy = cbc_drain(l, busy);
 	}
@@ -89,7 +91,11 @@ CE void gw_cbc_ce_encrypt(gw_op *ops, size_t n)
 		if (ops[i].flags & GW_OP_IV_NONCE) gw_aes_ce_encrypt_block(ops[i].key, ops[i].iv, ops[i].iv);
 	while (n > 0) {
 		const size_t same = cbc_same_key(ops, n);
-		CE_BY_ROUNDS(((const gw_aes_ce_key *)ops->key)->rounds, cbc_ops, ops, same);
+		switch (((const gw_aes_ce_key *)ops->key)->rounds) {
+		case 10: cbc_ops(ops, same, 0); break;
+		case 12: cbc_ops(ops, same, 2); break;
+		default: cbc_ops(ops, same, 4);
+		}
 		ops += same, n -= same;
 	}
 }

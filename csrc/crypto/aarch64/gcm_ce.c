@@ -81,17 +81,19 @@ CE_INLINE void counters(uint8x16_t *b, int blocks, uint32x4_t *ctr)
 }
 
 /* Eight blocks, while eight others (at hash, if hashing) enter y. */
-CE_INLINE void eight(stream *s, const uint8_t *in, uint8_t *out, bool hashing, const uint8_t *hash, int rounds)
+CE_INLINE void eight(stream *s, const uint8_t *in, uint8_t *out, bool hashing, const uint8_t *hash)
 {
 	const gw_aes_ce_key *k = &s->k->aes;
 	ghash_sum sum = ghash_zero();
 	uint8x16_t b[8];
 	counters(b, 8, &s->ctr);
-	CE_UNROLL for (int r = 0; r < rounds; r++)
+	const uint8_t(*rk)[16] = k->enc + (k->rounds - 10); /* the last ten rounds; longer keys have some in front */
+	const ce_keys front = {.first = k->enc, .extra = k->rounds - 10};
+	ce_extra(b, 8, &front, 0, false);
+	CE_UNROLL for (int r = 0; r < 10; r++)
 	{
-		const uint8x16_t rk = vld1q_u8(k->enc[r]);
-		CE_UNROLL for (int i = 0; i < 8; i++) b[i] =
-			r < rounds - 1 ? vaesmcq_u8(vaeseq_u8(b[i], rk)) : vaeseq_u8(b[i], rk);
+		const uint8x16_t key = vld1q_u8(rk[r]);
+		CE_UNROLL for (int i = 0; i < 8; i++) b[i] = r < 9 ? vaesmcq_u8(vaeseq_u8(b[i], key)) : vaeseq_u8(b[i], key);
 		if (hashing && r % 2 == 0 && r < 8) {
 			uint64x2_t c0 = ghash_block(vld1q_u8(hash + 16 * r)), c1 = ghash_block(vld1q_u8(hash + 16 * r + 16));
 			if (r == 0) c0 = veorq_u64(c0, s->y);
@@ -99,15 +101,16 @@ CE_INLINE void eight(stream *s, const uint8_t *in, uint8_t *out, bool hashing, c
 		}
 	}
 	if (hashing) s->y = ghash_reduce(sum);
-	const uint8x16_t last = vld1q_u8(k->enc[rounds]);
+	const uint8x16_t last = vld1q_u8(rk[10]);
 	CE_UNROLL for (int i = 0; i < 8; i++) b[i] = veorq_u8(b[i], veorq_u8(last, vld1q_u8(in + 16 * i)));
 	ce_store(b, 8, out);
 }
 
-/* Up to 128 bytes: the counter blocks in fours, and the hash behind (sealing) or before (opening). */
-CE_INLINE void few(stream *s, const uint8_t *in, uint8_t *out, size_t len, bool seal, int rounds)
+/* Up to 128 bytes: counter blocks by four or, for a last one, alone; the hash behind (sealing) or before (opening). */
+CE_OUTLINE void few(stream *s, const uint8_t *in, uint8_t *out, size_t len, bool seal)
 {
 	const gw_aes_ce_key *k = &s->k->aes;
+	const ce_keys keys = ce_load_keys(k->enc, k->rounds);
 	const uint8_t *hash = seal ? out : in;
 	const size_t all = len;
 	if (!seal) s->y = ghash(s->y, hash, all, &s->k->ghash);
@@ -115,34 +118,26 @@ CE_INLINE void few(stream *s, const uint8_t *in, uint8_t *out, size_t len, bool 
 	{
 		uint8_t pad[64];
 		uint8x16_t b[4];
-		const bool whole = len >= 64;
-		const size_t n = whole ? 64 : len;
-		if (len > 16) {
+		const size_t n = len < 64 ? len : 64;
+		const uint8_t *from = n == 64 ? in : memcpy(pad, in, n);
+		uint8_t *to = n == 64 ? out : pad;
+		if (n > 16) {
 			counters(b, 4, &s->ctr);
-			CE_UNROLL for (int r = 0; r < rounds - 1; r++)
-			{
-				const uint8x16_t rk = vld1q_u8(k->enc[r]);
-				CE_UNROLL for (int i = 0; i < 4; i++) b[i] = vaesmcq_u8(vaeseq_u8(b[i], rk));
-			}
+			ce_encrypt(b, 4, &keys);
+			CE_UNROLL for (int i = 0; i < 4; i++)
+				vst1q_u8(to + 16 * i, veorq_u8(b[i], veorq_u8(keys.rk[10], vld1q_u8(from + 16 * i))));
 		} else {
 			counters(b, 1, &s->ctr);
-			CE_UNROLL for (int r = 0; r < rounds - 1; r++) b[0] = vaesmcq_u8(vaeseq_u8(b[0], vld1q_u8(k->enc[r])));
-			b[1] = b[2] = b[3] = b[0];
+			ce_encrypt(b, 1, &keys);
+			vst1q_u8(to, veorq_u8(b[0], veorq_u8(keys.rk[10], vld1q_u8(from))));
 		}
-		const uint8x16_t before = vld1q_u8(k->enc[rounds - 1]), last = vld1q_u8(k->enc[rounds]);
-		const uint8_t *from = whole ? in : memcpy(pad, in, n);
-		CE_UNROLL for (int i = 0; i < 4; i++) if (whole || (size_t)i * 16 < n)
-		{
-			b[i] = veorq_u8(vaeseq_u8(b[i], before), veorq_u8(last, vld1q_u8(from + 16 * i)));
-			vst1q_u8((whole ? out : pad) + 16 * i, b[i]);
-		}
-		if (!whole) memcpy(out, pad, n);
+		if (n < 64) memcpy(out, pad, n);
 		in += n, out += n, len -= n;
 	}
 	if (seal) s->y = ghash(s->y, hash, all, &s->k->ghash);
 }
 
-CE_INLINE void run(stream *s, const gw_op *op, bool seal, int rounds)
+CE_INLINE void run(stream *s, const gw_op *op, bool seal)
 {
 	uint8_t *out = op->out;
 	for (uint32_t i = 0; i < op->n_in; i++) {
@@ -150,19 +145,19 @@ CE_INLINE void run(stream *s, const gw_op *op, bool seal, int rounds)
 		size_t len = op->in[i].len;
 		if (len >= 128) {
 			if (seal) {
-				eight(s, in, out, false, NULL, rounds);
+				eight(s, in, out, false, NULL);
 				in += 128, out += 128, len -= 128;
 			}
 			CE_ROLLED for (; len >= 128; in += 128, out += 128, len -= 128)
-				eight(s, in, out, true, seal ? out - 128 : in, rounds);
+				eight(s, in, out, true, seal ? out - 128 : in);
 			if (seal) s->y = ghash_few(s->y, out - 128, 8, &s->k->ghash);
 		}
-		if (len > 0) few(s, in, out, len, seal, rounds);
+		if (len > 0) few(s, in, out, len, seal);
 		out += len;
 	}
 }
 
-CE_INLINE void gcm_op(gw_op *op, bool seal, int rounds)
+CE_INLINE void gcm_op(gw_op *op, bool seal)
 {
 	const gcm_key *k = op->key;
 	stream s = {.k = k, .y = vdupq_n_u64(0)};
@@ -182,7 +177,7 @@ CE_INLINE void gcm_op(gw_op *op, bool seal, int rounds)
 	const uint32x4_t one = {0, 0, 0, 1};
 	s.ctr = vaddq_u32(vreinterpretq_u32_u8(vrev32q_u8(j0)), one);
 	s.y = ghash(s.y, op->aad, op->aad_len, &k->ghash);
-	run(&s, op, seal, rounds);
+	run(&s, op, seal);
 	s.y = ghash_lengths(s.y, op->aad_len, len, &k->ghash);
 	vst1q_u8(tag, veorq_u8(vrev64q_u8(vreinterpretq_u8_u64(s.y)), vld1q_u8(mask)));
 	op->status = 0;
@@ -196,12 +191,12 @@ CE_INLINE void gcm_op(gw_op *op, bool seal, int rounds)
 
 CE static void seal(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) CE_BY_ROUNDS(((const gcm_key *)ops->key)->aes.rounds, gcm_op, ops, true);
+	for (; n > 0; n--, ops++) gcm_op(ops, true);
 }
 
 CE static void open_(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) CE_BY_ROUNDS(((const gcm_key *)ops->key)->aes.rounds, gcm_op, ops, false);
+	for (; n > 0; n--, ops++) gcm_op(ops, false);
 }
 
 const gw_impl gw_impl_gcm_aes_ce = {

@@ -77,14 +77,19 @@ CE static void blocks(void *state, const uint8_t *data, size_t n)
 	memcpy(state, l.state, 32);
 }
 
+static __attribute__((noinline)) void schedule_lanes(gw_op *ops, size_t n, bool hmac)
+{
+	sha256_schedule(ops, n, hmac, LANES, run);
+}
+
 static void hash(gw_op *ops, size_t n)
 {
-	sha256_schedule(ops, n, false, LANES, run);
+	schedule_lanes(ops, n, false);
 }
 
 static void hmac(gw_op *ops, size_t n)
 {
-	sha256_schedule(ops, n, true, LANES, run);
+	schedule_lanes(ops, n, true);
 }
 
 static int hmac_setkey(void *ctx, const uint8_t *key, size_t len)

@@ -33,29 +33,29 @@ CE_INLINE uint8x16_t times_x8(uint8x16_t t)
 	return veorq_u8(rotated, vreinterpretq_u8_p16(product));
 }
 
-CE_INLINE void xts_step(const uint8_t *in, uint8_t *out, const uint8x16_t *tweak, const uint8x16_t *rk, int blocks,
-						bool decrypt, int rounds)
+CE_INLINE void xts_step(const uint8_t *in, uint8_t *out, const uint8x16_t *tweak, const ce_keys *k, int blocks,
+						bool decrypt)
 {
 	uint8x16_t b[8];
 	CE_UNROLL for (int i = 0; i < blocks; i++) b[i] = veorq_u8(vld1q_u8(in + 16 * i), tweak[i]);
 	if (decrypt)
-		ce_decrypt(b, blocks, rk, rounds);
+		ce_decrypt(b, blocks, k);
 	else
-		ce_encrypt(b, blocks, rk, rounds);
-	CE_UNROLL for (int i = 0; i < blocks; i++) b[i] = veorq_u8(veorq_u8(b[i], rk[rounds]), tweak[i]);
+		ce_encrypt(b, blocks, k);
+	CE_UNROLL for (int i = 0; i < blocks; i++) b[i] = veorq_u8(veorq_u8(b[i], k->rk[10]), tweak[i]);
 	ce_store(b, blocks, out);
 }
 
 /* Whole blocks of one span; returns the tweak of the next block. */
-CE_INLINE uint8x16_t xts_run(const uint8_t *in, uint8_t *out, size_t blocks, uint8x16_t tweak, const uint8x16_t *rk,
-							 bool decrypt, int rounds)
+CE_INLINE uint8x16_t xts_run(const uint8_t *in, uint8_t *out, size_t blocks, uint8x16_t tweak, const ce_keys *k,
+							 bool decrypt)
 {
 	if (blocks >= 8) {
 		uint8x16_t t[8] = {tweak};
 		CE_UNROLL for (int i = 1; i < 8; i++) t[i] = times_x(t[i - 1]);
 		CE_ROLLED for (; blocks >= 8; blocks -= 8, in += 128, out += 128)
 		{
-			xts_step(in, out, t, rk, 8, decrypt, rounds);
+			xts_step(in, out, t, k, 8, decrypt);
 			CE_UNROLL for (int i = 0; i < 8; i++) t[i] = times_x8(t[i]);
 		}
 		tweak = t[0];
@@ -63,25 +63,24 @@ CE_INLINE uint8x16_t xts_run(const uint8_t *in, uint8_t *out, size_t blocks, uin
 	if (blocks >= 4) {
 		uint8x16_t t[4] = {tweak};
 		CE_UNROLL for (int i = 1; i < 4; i++) t[i] = times_x(t[i - 1]);
-		xts_step(in, out, t, rk, 4, decrypt, rounds);
+		xts_step(in, out, t, k, 4, decrypt);
 		tweak = times_x(t[3]);
 		blocks -= 4, in += 64, out += 64;
 	}
 	CE_ROLLED for (; blocks > 0; blocks--, in += 16, out += 16)
 	{
-		xts_step(in, out, &tweak, rk, 1, decrypt, rounds);
+		xts_step(in, out, &tweak, k, 1, decrypt);
 		tweak = times_x(tweak);
 	}
 	return tweak;
 }
 
-CE_INLINE void xts_op(const gw_op *op, bool decrypt, int rounds)
+CE_INLINE void xts_op(const gw_op *op, bool decrypt)
 {
 	const gw_xts_ce_key *k = op->key;
 	const size_t len = gw_op_len(op), tail = len % 16;
 	size_t whole = len / 16; /* blocks that come before ciphertext stealing */
 	uint8_t last[32], first_tweak[16], *out = op->out;
-	uint8x16_t rk[CE_MAX_ROUNDS + 1];
 	if (len < 16) return;
 	if (tail != 0) {
 		whole--;
@@ -89,10 +88,10 @@ CE_INLINE void xts_op(const gw_op *op, bool decrypt, int rounds)
 	}
 	gw_aes_ce_encrypt_block(&k->tweak, op->iv, first_tweak);
 	uint8x16_t tweak = vld1q_u8(first_tweak);
-	ce_load_keys(rk, decrypt ? k->data.dec : k->data.enc, rounds);
+	const ce_keys keys = ce_load_keys(decrypt ? k->data.dec : k->data.enc, k->data.rounds);
 	for (uint32_t s = 0; s < op->n_in && whole > 0; s++) {
 		const size_t here = op->in[s].len / 16 < whole ? op->in[s].len / 16 : whole;
-		tweak = xts_run(op->in[s].data, out, here, tweak, rk, decrypt, rounds);
+		tweak = xts_run(op->in[s].data, out, here, tweak, &keys, decrypt);
 		out += 16 * here, whole -= here;
 	}
 	if (tail == 0) return;
@@ -101,21 +100,21 @@ CE_INLINE void xts_op(const gw_op *op, bool decrypt, int rounds)
 	const uint8x16_t next = times_x(tweak);
 	const uint8x16_t first = decrypt ? next : tweak, second = decrypt ? tweak : next;
 	uint8_t full[16], cut[16];
-	xts_step(last, full, &first, rk, 1, decrypt, rounds);
+	xts_step(last, full, &first, &keys, 1, decrypt);
 	memcpy(cut, full, 16);
 	memcpy(cut, last + 16, tail);
-	xts_step(cut, out, &second, rk, 1, decrypt, rounds);
+	xts_step(cut, out, &second, &keys, 1, decrypt);
 	memcpy(out + 16, full, tail);
 }
 
 CE static void xts_encrypt(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) CE_BY_ROUNDS(((const gw_xts_ce_key *)ops->key)->data.rounds, xts_op, ops, false);
+	for (; n > 0; n--, ops++) xts_op(ops, false);
 }
 
 CE static void xts_decrypt(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) CE_BY_ROUNDS(((const gw_xts_ce_key *)ops->key)->data.rounds, xts_op, ops, true);
+	for (; n > 0; n--, ops++) xts_op(ops, true);
 }
 
 const gw_impl gw_impl_xts_aes_ce = {
