@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Bit-sliced AES on NEON: keys and the eight-block core (aes_neonbs_core.S).
+ * Bit-sliced AES on NEON: keys and the eight-block core (aes_neonbs_round.inc).
  */
 #ifndef GW_CRYPTO_ARM_AES_NEONBS_H
 #define GW_CRYPTO_ARM_AES_NEONBS_H

@@ -8,7 +8,7 @@
 
 #include "aes_neonbs.h"
 
-/* aes_neonbs_core.S knows the first three members. */
+/* aes_neonbs_round.inc knows the first three members. */
 typedef struct gw_neonbs_slots {
 	uint8_t in[GW_NEONBS_LANES][16] __attribute__((aligned(16)));
 	uint8_t mask[GW_NEONBS_LANES][16]; /* XORed to the result */

@@ -10,7 +10,7 @@
  * look-ups. 1/0 is 0x80: vtbl gives 0 for indices from 16 on, and 1/infinity is 0. Tables below; z is the first
  * element of trace 1, the constant 0x63 is in the round keys.
  *
- * Columns lie in the order 0, 2, 1, 3, and ShiftRows is left out and made up for as in aes_neonbs_core.S.
+ * Columns lie in the order 0, 2, 1, 3, and ShiftRows is left out and made up for as in aes_neonbs_round.inc.
  */
 #if defined(__arm__) && !defined(__ARMEB__)
 	.syntax unified
