@@ -98,6 +98,8 @@ typedef struct gw_outer_ops {
 	 * non-ESP are counted and left out. Buffers stay valid until the next call. Returns packets, 0 = nothing there,
 	 * -errno = the path is dead. */
 	int (*recv)(gw_outer *o, gw_pkt *pkts, gw_addr *from, size_t max, gw_loop_counters *c);
+	/* The last call filled what it had asked for: another will probably find more. */
+	bool (*more)(const gw_outer *o);
 	/* Takes over what the kernel counted by itself (receive buffer drops) since the last datagram. */
 	void (*settle)(gw_outer *o, gw_loop_counters *c);
 } gw_outer_ops;

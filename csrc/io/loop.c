@@ -67,6 +67,9 @@ static void wait_for_work(gw_loop *l)
 		if (errno != EINTR) gw_loop_die(l, -errno, "poll");
 		return;
 	}
+	/* Only what is ready is tried: a system call that finds nothing costs as much as one that does. */
+	l->try_out = p[0].revents != 0;
+	l->try_in = p[1].revents != 0;
 	/* A deleted TUN reads as EBADFD, which gw_loop_out reports; a bad descriptor never reads at all. */
 	if ((p[0].revents | p[1].revents) & POLLNVAL) gw_loop_die(l, -EBADF, "poll");
 }
@@ -81,14 +84,16 @@ void *gw_loop_run(void *arg)
 	gw_loop_publish(l);
 	while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE) && !__atomic_load_n(&l->dead, __ATOMIC_RELAXED)) {
 		gw_mailbox_drain(l->box, l);
-		uint64_t now = gw_now_ns();
-		bool in = gw_loop_in(l, now), out = gw_loop_out(l, now);
-		if (in || out) {
-			l->dirty = true;
-			if (now - l->published_ns > PUBLISH_NS) gw_loop_publish(l);
-		} else {
+		if (!l->try_in && !l->try_out) {
 			wait_for_work(l);
+			continue;
 		}
+		uint64_t now = gw_now_ns();
+		bool more_in = l->try_in && gw_loop_in(l, now);
+		bool more_out = l->try_out && gw_loop_out(l, now);
+		l->try_in = l->try_out = more_in || more_out; /* under load both are looked at */
+		l->dirty = true;
+		if (now - l->published_ns > PUBLISH_NS) gw_loop_publish(l);
 	}
 	gw_loop_publish(l);
 	gw_mailbox_close(l->box);

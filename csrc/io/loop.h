@@ -7,8 +7,9 @@
 #include "../core/mailbox.h"
 #include "train.h"
 
-#define GW_LOOP_OUT 128 /* packets sealed at once, at most */
-#define GW_LOOP_IN  256 /* packets opened at once, at most */
+#define GW_LOOP_OUT   128 /* packets sealed at once, at most */
+#define GW_LOOP_IN    256 /* packets opened at once, at most */
+#define GW_LOOP_READS 32  /* TUN reads before they are looked at, at most */
 /* One TUN read: the header and the largest packet. */
 #define GW_TUN_READ_BYTES (GW_VNET_LEN + 65536 + 40)
 
@@ -27,6 +28,7 @@ typedef struct gw_loop {
 	/* outward */
 	uint8_t *tun_memory, *scratch; /* TUN reads until they are sealed; their segments' headers */
 	size_t tun_cap, tun_at;
+	gw_span reads[GW_LOOP_READS];
 	gw_trains trains;
 	gw_pkt out[GW_LOOP_OUT];
 	bool out_df[GW_LOOP_OUT];
@@ -38,7 +40,7 @@ typedef struct gw_loop {
 	/* counters: written here, copied to the page now and then */
 	gw_loop_counters c;
 	uint64_t last_cycles, published_ns;
-	bool dirty;
+	bool dirty, try_in, try_out; /* something was counted; the direction may have work */
 	/* the end */
 	int stop; /* atomic: the owner wishes it */
 	int dead; /* atomic: -errno why the loop ended by itself */
@@ -50,7 +52,7 @@ void *gw_loop_run(void *arg);
 void gw_loop_publish(gw_loop *l);
 int gw_loop_publish_mail(void *loop, void *arg); /* gw_mail_fn */
 
-/* loop_out.c, loop_in.c. Each returns true when it found something to do. */
+/* loop_out.c, loop_in.c: one turn each. True when more may be waiting, false when the queue was seen empty. */
 bool gw_loop_out(gw_loop *l, uint64_t now_ns);
 bool gw_loop_in(gw_loop *l, uint64_t now_ns);
 void gw_loop_write_tun(void *loop, const struct iovec *iov, int iovcnt, const gw_vnet *vnet, uint32_t segments);

@@ -58,7 +58,7 @@ bool gw_loop_in(gw_loop *l, uint64_t now_ns)
 
 	gw_loop_stage(l, GW_STAGE_RECV);
 	if (got < 0) gw_loop_die(l, got, "receiving from the outer socket");
-	if (got <= 0) return false;
+	if (got <= 0) return l->ops->more(l->outer);
 	gw_sadb_lookup(l->sadb, l->in, (size_t)got);
 	for (uint32_t i = 0; i < (uint32_t)got; i++) {
 		if (!l->in[i].sa) {
@@ -81,5 +81,5 @@ bool gw_loop_in(gw_loop *l, uint64_t now_ns)
 	gw_coalesce_flush(l->co);
 	l->c.coalesce_bad_checksum = gw_coalesce_bad_checksums(l->co);
 	gw_loop_stage(l, GW_STAGE_COALESCE);
-	return true;
+	return l->ops->more(l->outer);
 }

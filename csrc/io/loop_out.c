@@ -4,15 +4,17 @@
  * Packets of several reads are sealed together when reads are small (no TSO, or acknowledgements), because batch
  * ciphers like company; one super-packet is company enough. What was read lies still until it is sealed.
  */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "loop.h"
 #include "packet.h"
 
-#define ENOUGH     32 /* pending packets that are sealed without waiting for more */
-#define READS      64 /* per turn, then the other direction has its own */
-#define ALIGN_PAD  54 /* puts the packet behind the vnet header on a cache line */
+#define READ_BYTES 49152 /* read before sealing: one super-packet, or GW_LOOP_READS single packets */
+#define TURNS      4     /* then the other direction has its own */
+#define ALIGN_PAD  54    /* puts the packet behind the vnet header on a cache line */
 #define ICMP_BYTES 1280
 
 /* Lays out, seals and books everything that is pending. */
@@ -53,7 +55,6 @@ static void seal_pending(gw_loop *l, uint64_t now_ns)
 		first = fit;
 	}
 	l->n_out = 0;
-	l->tun_at = 0;
 }
 
 static bool wants_df(const gw_sa *sa, const uint8_t *ip)
@@ -119,47 +120,64 @@ static void take(gw_loop *l, const gw_vnet *vnet, const uint8_t *ip, size_t len,
 			l->out_df[l->n_out++] = df;
 		}
 		done += n;
-		gw_loop_stage(l, GW_STAGE_SEGMENT);
 		if (l->n_out == GW_LOOP_OUT) {
-			/* The read that is being cut lies in the TUN memory: it must outlive this seal. */
-			size_t keep = l->tun_at;
+			gw_loop_stage(l, GW_STAGE_SEGMENT);
 			seal_pending(l, now_ns);
-			l->tun_at = keep;
 		}
 	}
+}
+
+/* Reads until the TUN is empty or there is enough to work on. What was read is not looked at yet: a load right behind
+ * the kernel's copy would wait for it, packet by packet; later the loads overlap. */
+static uint32_t gather(gw_loop *l, bool *drained)
+{
+	size_t bytes = 0;
+	uint32_t n = 0;
+
+	while (n < GW_LOOP_READS && bytes < READ_BYTES && l->tun_cap - l->tun_at >= GW_TUN_READ_BYTES + ALIGN_PAD) {
+		uint8_t *at = l->tun_memory + l->tun_at + ALIGN_PAD;
+		/* Directly: the library's read is a cancellation point, which costs more than the check is worth. */
+		long got = syscall(SYS_read, l->tun_fd, at, (size_t)GW_TUN_READ_BYTES);
+		if (got < 0) {
+			if (errno == EINTR) continue;
+			if (errno != EAGAIN && errno != EWOULDBLOCK) gw_loop_die(l, -errno, "reading the TUN");
+			*drained = true;
+			break;
+		}
+		l->c.tun_reads++;
+		l->c.tun_read_bytes += (uint64_t)got;
+		bytes += (size_t)got;
+		l->reads[n++] = (gw_span){at, (size_t)got};
+		l->tun_at += ((size_t)got + ALIGN_PAD + 63) & ~(size_t)63;
+	}
+	gw_loop_stage(l, GW_STAGE_TUN_READ);
+	return n;
 }
 
 bool gw_loop_out(gw_loop *l, uint64_t now_ns)
 {
 	bool drained = false;
-	uint32_t reads = 0;
 
-	for (; reads < READS && !drained; reads++) {
-		uint8_t *at = l->tun_memory + l->tun_at + ALIGN_PAD;
-		ssize_t got = read(l->tun_fd, at, GW_TUN_READ_BYTES);
-		gw_loop_stage(l, GW_STAGE_TUN_READ);
-		if (got < 0) {
-			if (errno == EINTR) continue;
-			if (errno != EAGAIN && errno != EWOULDBLOCK) gw_loop_die(l, -errno, "reading the TUN");
-			drained = true;
-			break;
+	for (int turn = 0; turn < TURNS && !drained; turn++) {
+		uint32_t n = gather(l, &drained);
+		for (uint32_t i = 0; i < n; i++) {
+			const gw_span *r = &l->reads[i];
+			gw_vnet vnet;
+			if (i + 1 < n) __builtin_prefetch(l->reads[i + 1].data);
+			if (r->len <= GW_VNET_LEN) {
+				l->c.drops[GW_OUT_INVALID]++;
+				continue;
+			}
+			gw_vnet_load(&vnet, r->data);
+			take(l, &vnet, r->data + GW_VNET_LEN, r->len - GW_VNET_LEN, now_ns);
 		}
-		l->c.tun_reads++;
-		l->c.tun_read_bytes += (uint64_t)got;
-		if (got <= GW_VNET_LEN) {
-			l->c.drops[GW_OUT_INVALID]++;
-			continue;
-		}
-		gw_vnet vnet;
-		gw_vnet_load(&vnet, at);
-		l->tun_at += ((size_t)got + ALIGN_PAD + 63) & ~(size_t)63;
-		take(l, &vnet, at + GW_VNET_LEN, (size_t)got - GW_VNET_LEN, now_ns);
-		if (l->n_out >= ENOUGH || l->tun_cap - l->tun_at < GW_TUN_READ_BYTES + ALIGN_PAD) seal_pending(l, now_ns);
+		gw_loop_stage(l, GW_STAGE_SEGMENT);
+		if (l->n_out) seal_pending(l, now_ns);
+		l->tun_at = 0;
 	}
-	if (l->n_out) seal_pending(l, now_ns);
 	if (drained && l->trains.n) {
 		gw_trains_send(&l->trains, true, l->ops, l->outer, &l->c);
 		gw_loop_stage(l, GW_STAGE_SEND);
 	}
-	return !drained || reads;
+	return !drained;
 }

@@ -83,6 +83,11 @@ static int udp_fd(const gw_outer *o)
 	return o->fd[0];
 }
 
+static bool udp_more(const gw_outer *o)
+{
+	return o->next < o->got || o->full;
+}
+
 static void udp_settle(gw_outer *o, gw_loop_counters *c)
 {
 	uint32_t info[16] = {0};
@@ -99,5 +104,6 @@ const gw_outer_ops gw_outer_udp = {
 	.fd = udp_fd,
 	.send = gw_udp_send,
 	.recv = gw_udp_recv,
+	.more = udp_more,
 	.settle = udp_settle,
 };

@@ -35,6 +35,7 @@ struct gw_outer {
 	uint8_t *buffers;
 	uint32_t want;            /* messages to ask for: few when they are big, so that the batch stays in the cache */
 	uint32_t got, next, from; /* messages of the last call; the one being parsed; offset inside it */
+	bool full;                /* the last call brought as many as were asked for */
 	gw_udp_rx rx[GW_UDP_MESSAGES];
 	struct mmsghdr *rx_msgs;
 	struct iovec rx_iov[GW_UDP_MESSAGES];

@@ -73,6 +73,7 @@ static int refill(gw_outer *o, gw_loop_counters *c)
 		m->msg_controllen = GW_UDP_CONTROL;
 	}
 	o->got = o->next = o->from = 0;
+	o->full = false;
 	do got = recv_many(o->fd[0], o->rx_msgs, o->want);
 	while (got < 0 && errno == EINTR);
 	if (got < 0) {
@@ -88,6 +89,7 @@ static int refill(gw_outer *o, gw_loop_counters *c)
 	}
 	c->udp_recv_bytes += bytes;
 	o->got = (uint32_t)got;
+	o->full = o->got == o->want;
 	o->want = bytes > (uint64_t)got * GW_UDP_BIG_BYTES ? GW_UDP_BIG_MESSAGES : GW_UDP_MESSAGES;
 	return (int)got;
 }
