@@ -39,24 +39,24 @@ const char *gw_cpu_features(void);
 
 /* ---- implementations: data, see crypto/impl.h ---------------------------------------------------------------- */
 
-#define GW_KIND_CIPHER 1 /* ecb, cbc, ctr, xts */
-#define GW_KIND_HASH 2
-#define GW_KIND_MAC 3
-#define GW_KIND_AEAD 4    /* gcm, chacha20poly1305 */
+#define GW_KIND_CIPHER  1 /* ecb, cbc, ctr, xts */
+#define GW_KIND_HASH    2
+#define GW_KIND_MAC     3
+#define GW_KIND_AEAD    4 /* gcm, chacha20poly1305 */
 #define GW_KIND_AUTHENC 5 /* encrypt-then-MAC in one pass: authenc(hmac(sha256),cbc(aes)) */
 
 typedef struct gw_impl_info {
-	const char *alg;        /* "cbc(aes)" */
-	const char *driver;     /* "cbc-aes-aesni/gwbench" */
-	const char *tag;        /* short family name accepted by --impl: "generic", "ct", "aesni", "vaes", "neonbs", "spe" */
-	const char *isa;        /* for people: "x86-64 AES-NI" */
-	int kind;               /* GW_KIND_* */
-	int priority;           /* default order, higher is preferred */
-	int constant_time;      /* 1 when no secret-dependent branch or address is used */
-	int runnable;           /* this CPU has what it needs */
-	int checked;            /* known answers: 1 passed, 0 not run, -1 failed */
-	size_t key_ctx_bytes;   /* expanded key, 64-byte aligned */
-	int batch_hint;         /* packets abreast that this implementation likes */
+	const char *alg;      /* "cbc(aes)" */
+	const char *driver;   /* "cbc-aes-aesni/gwbench" */
+	const char *tag;      /* short family name accepted by --impl: "generic", "ct", "aesni", "vaes", "neonbs", "spe" */
+	const char *isa;      /* for people: "x86-64 AES-NI" */
+	int kind;             /* GW_KIND_* */
+	int priority;         /* default order, higher is preferred */
+	int constant_time;    /* 1 when no secret-dependent branch or address is used */
+	int runnable;         /* this CPU has what it needs */
+	int checked;          /* known answers: 1 passed, 0 not run, -1 failed */
+	size_t key_ctx_bytes; /* expanded key, 64-byte aligned */
+	int batch_hint;       /* packets abreast that this implementation likes */
 } gw_impl_info;
 
 typedef struct gw_impl gw_impl; /* opaque here */
@@ -73,9 +73,10 @@ int gw_impl_inject_fault(const char *driver);
  * in: up to three spans; every span but the last is a multiple of 64 bytes. out never overlaps in, except that one
  * span may equal out (in place). Hash and MAC write tag (tag_len bytes); ciphers write out; AEAD both. */
 #define GW_OP_SPANS 3
-#define GW_OP_ESN 1      /* authenc/mac: esn[4] is hashed after the data (RFC 4303 2.2.1) */
-#define GW_OP_IV_NONCE 2 /* cbc: iv holds a unique nonce; encrypt it in place under the cipher key first and use
-                            the result as IV (SP 800-38A, appendix C): unpredictable, and one block of cost */
+#define GW_OP_ESN   1 /* authenc/mac: esn[4] is hashed after the data (RFC 4303 2.2.1) */
+#define GW_OP_IV_NONCE                                                                                                 \
+	2 /* cbc: iv holds a unique nonce; encrypt it in place under the cipher key first and use                          \
+		 the result as IV (SP 800-38A, appendix C): unpredictable, and one block of cost */
 
 typedef struct gw_span {
 	const uint8_t *data;
@@ -94,9 +95,9 @@ typedef struct gw_op {
 	uint32_t iv_len;
 	uint32_t tag_len;
 	uint32_t n_in;
-	uint32_t flags;  /* GW_OP_* */
-	int32_t status;  /* out: 0, or -EBADMSG when the tag of an open is wrong (out is then wiped or untouched) */
-	uint8_t esn[4];  /* high half of the sequence number, network order */
+	uint32_t flags; /* GW_OP_* */
+	int32_t status; /* out: 0, or -EBADMSG when the tag of an open is wrong (out is then wiped or untouched) */
+	uint8_t esn[4]; /* high half of the sequence number, network order */
 	uint32_t pad0;
 } gw_op;
 
@@ -120,9 +121,9 @@ typedef struct gw_suite_info {
 	uint32_t salt_bytes;
 	uint32_t auth_key_bytes;
 	uint32_t iv_bytes;
-	uint32_t block_bytes;   /* plaintext + trailer is padded to a multiple of this (at least 4) */
-	uint32_t icv_bytes;     /* default */
-	int bench_only;         /* refused outside the laboratory: "null" */
+	uint32_t block_bytes; /* plaintext + trailer is padded to a multiple of this (at least 4) */
+	uint32_t icv_bytes;   /* default */
+	int bench_only;       /* refused outside the laboratory: "null" */
 	int legacy;
 } gw_suite_info;
 
@@ -130,10 +131,10 @@ size_t gw_suite_count(void);
 int gw_suite_at(size_t i, gw_suite_info *out);
 int gw_suite_find(const char *name); /* index or -ENOENT */
 
-#define GW_MODE_TUNNEL 0
+#define GW_MODE_TUNNEL    0
 #define GW_MODE_TRANSPORT 1
-#define GW_ENCAP_NONE 0 /* IP protocol 50 */
-#define GW_ENCAP_UDP 1
+#define GW_ENCAP_NONE     0 /* IP protocol 50 */
+#define GW_ENCAP_UDP      1
 
 /* Bytes on the wire of an inner packet of inner_len bytes: the whole outer IP packet. Exact. */
 size_t gw_wire_len(int suite, int mode, int encap, int outer_af, uint32_t icv_bytes, size_t inner_len);
@@ -148,7 +149,7 @@ int gw_suite_resolve(int suite, const char *wish, char *text, size_t text_len, g
 /* ---- SAs, in memory (bytes in, bytes out) -------------------------------------------------------------------- */
 
 #define GW_DIR_OUT 0
-#define GW_DIR_IN 1
+#define GW_DIR_IN  1
 
 typedef struct gw_addr {
 	uint8_t family; /* 4, 6, or 0 = unset */
@@ -165,14 +166,14 @@ typedef struct gw_selector {
 	uint16_t sport_lo, sport_hi, dport_lo, dport_hi;
 } gw_selector;
 
-#define GW_SA_ESN 1
-#define GW_SA_LAB 2          /* permits bench_only suites, and the reserved SPIs 1..255 that published vectors use */
+#define GW_SA_ESN       1
+#define GW_SA_LAB       2 /* permits bench_only suites, and the reserved SPIs 1..255 that published vectors use */
 #define GW_SA_ENCAP_UDP 4
-#define GW_SA_COPY_DF 8
-#define GW_SA_SET_DF 16
+#define GW_SA_COPY_DF   8
+#define GW_SA_SET_DF    16
 #define GW_SA_COPY_DSCP 32
-#define GW_SA_NO_ECN 64      /* RFC 6040 normal mode is the default */
-#define GW_SA_NO_REPLAY 128  /* window off: tests and manual peers only */
+#define GW_SA_NO_ECN    64  /* RFC 6040 normal mode is the default */
+#define GW_SA_NO_REPLAY 128 /* window off: tests and manual peers only */
 
 typedef struct gw_sa_params {
 	uint32_t spi;
@@ -188,57 +189,57 @@ typedef struct gw_sa_params {
 	uint64_t soft_bytes, hard_bytes;
 	uint64_t soft_ns, hard_ns; /* after creation */
 	gw_selector selector;
-	gw_addr local, peer;    /* outer; port for UDP encapsulation */
+	gw_addr local, peer; /* outer; port for UDP encapsulation */
 	const uint8_t *enc_key;
 	const uint8_t *auth_key;
-	const uint8_t *salt;    /* salt_bytes of the suite */
-	const char *impl;       /* see gw_suite_resolve; NULL = "auto" */
+	const uint8_t *salt; /* salt_bytes of the suite */
+	const char *impl;    /* see gw_suite_resolve; NULL = "auto" */
 } gw_sa_params;
 
 /* Why a packet went no further. Names are the kernel's /proc/net/xfrm_stat words. */
-#define GW_OK 0
-#define GW_IN_HDR_ERROR 1          /* truncated, misaligned, or no ESP at all */
-#define GW_IN_NO_STATES 2          /* unknown SPI */
-#define GW_STATE_PROTO_ERROR 3     /* ICV wrong, padding wrong */
-#define GW_STATE_SEQ_ERROR 4       /* replayed or below the window */
-#define GW_STATE_MODE_ERROR 5      /* next header does not fit the mode */
-#define GW_STATE_EXPIRED 6         /* hard lifetime */
-#define GW_IN_TMPL_MISMATCH 7      /* inner packet outside the SA's selectors */
-#define GW_OUT_NO_STATES 8         /* policy without SA */
-#define GW_OUT_POL_BLOCK 9         /* no policy for this packet */
-#define GW_OUT_STATE_SEQ_ERROR 10  /* sequence numbers used up */
-#define GW_OUT_ERROR 11            /* the socket refused it; counted by errno class elsewhere */
-#define GW_OUT_MTU 12              /* too big with DF: ICMP was sent inward */
-#define GW_IN_BUFFER_ERROR 13      /* the TUN refused it */
-#define GW_IN_DUMMY 14             /* next header 59: swallowed on purpose */
-#define GW_IN_ECN_ILLEGAL 15       /* RFC 6040: CE outside, Not-ECT inside */
-#define GW_OUT_INVALID 16          /* not an IP packet, vnet header nonsense */
-#define GW_IN_STATE_INVALID 17     /* SA of the other direction, or sender state lost */
-#define GW_DROP_REASONS 18
+#define GW_OK                  0
+#define GW_IN_HDR_ERROR        1  /* truncated, misaligned, or no ESP at all */
+#define GW_IN_NO_STATES        2  /* unknown SPI */
+#define GW_STATE_PROTO_ERROR   3  /* ICV wrong, padding wrong */
+#define GW_STATE_SEQ_ERROR     4  /* replayed or below the window */
+#define GW_STATE_MODE_ERROR    5  /* next header does not fit the mode */
+#define GW_STATE_EXPIRED       6  /* hard lifetime */
+#define GW_IN_TMPL_MISMATCH    7  /* inner packet outside the SA's selectors */
+#define GW_OUT_NO_STATES       8  /* policy without SA */
+#define GW_OUT_POL_BLOCK       9  /* no policy for this packet */
+#define GW_OUT_STATE_SEQ_ERROR 10 /* sequence numbers used up */
+#define GW_OUT_ERROR           11 /* the socket refused it; counted by errno class elsewhere */
+#define GW_OUT_MTU             12 /* too big with DF: ICMP was sent inward */
+#define GW_IN_BUFFER_ERROR     13 /* the TUN refused it */
+#define GW_IN_DUMMY            14 /* next header 59: swallowed on purpose */
+#define GW_IN_ECN_ILLEGAL      15 /* RFC 6040: CE outside, Not-ECT inside */
+#define GW_OUT_INVALID         16 /* not an IP packet, vnet header nonsense */
+#define GW_IN_STATE_INVALID    17 /* SA of the other direction, or sender state lost */
+#define GW_DROP_REASONS        18
 const char *gw_drop_name(int reason); /* "in_no_states", NULL past the end */
 
 typedef struct gw_sa gw_sa;
 /* Copies and expands the keys; the caller wipes its own copy. */
 gw_sa *gw_sa_new(const gw_sa_params *params, uint64_t now_ns, gw_err *err);
-void gw_sa_free(gw_sa *sa); /* wipes */
+void gw_sa_free(gw_sa *sa);                        /* wipes */
 const char *gw_sa_implementation(const gw_sa *sa); /* "cbc-aes-aesni/gwbench + hmac-sha256-shani/gwbench" */
 
 typedef struct gw_sa_counters { /* what every batch writes stands first: one cache line in a counter slot */
 	uint32_t spi;
 	uint32_t direction;
-	uint64_t packets;      /* sealed, or opened and accepted */
-	uint64_t bytes;        /* inner bytes of these */
-	uint64_t wire_bytes;   /* ESP bytes SPI..ICV of these */
-	uint64_t seq;          /* last sent, or top of the window */
-	uint64_t last_ns;      /* now_ns of the last batch that counted */
-	uint32_t state;        /* GW_SA_STATE_* */
+	uint64_t packets;    /* sealed, or opened and accepted */
+	uint64_t bytes;      /* inner bytes of these */
+	uint64_t wire_bytes; /* ESP bytes SPI..ICV of these */
+	uint64_t seq;        /* last sent, or top of the window */
+	uint64_t last_ns;    /* now_ns of the last batch that counted */
+	uint32_t state;      /* GW_SA_STATE_* */
 	uint32_t pad0;
 	uint64_t created_ns;
-	uint64_t drops[18];    /* by GW_* reason */
+	uint64_t drops[18]; /* by GW_* reason */
 } gw_sa_counters;
 
-#define GW_SA_STATE_VALID 0
-#define GW_SA_STATE_DYING 1   /* a soft limit is reached: rekey */
+#define GW_SA_STATE_VALID   0
+#define GW_SA_STATE_DYING   1 /* a soft limit is reached: rekey */
 #define GW_SA_STATE_EXPIRED 2 /* a hard limit, or the last sequence number */
 
 void gw_sa_read(const gw_sa *sa, gw_sa_counters *out);
@@ -254,13 +255,15 @@ typedef struct gw_pkt {
 	uint32_t out_cap;
 	uint32_t out_len;
 	uint32_t inner_len;
-	uint8_t next_header; /* seal: tunnel 59 = dummy, else told from the packet; transport: its own; open: what was found */
-	uint8_t outer_tos;   /* open in: TOS of the outer header (ECN); seal out: TOS to send with */
+	uint8_t
+		next_header; /* seal: tunnel 59 = dummy, else told from the packet; transport: its own; open: what was found */
+	uint8_t outer_tos; /* open in: TOS of the outer header (ECN); seal out: TOS to send with */
 	uint8_t pad0[2];
-	int32_t status;      /* GW_* */
+	int32_t status; /* GW_* */
 } gw_pkt;
 
-/* Seals n packets, each under its pkt->sa, in order. Sequence numbers are taken in order. Returns how many are GW_OK. */
+/* Seals n packets, each under its pkt->sa, in order. Sequence numbers are taken in order. Returns how many are GW_OK.
+ */
 size_t gw_seal_batch(gw_pkt *pkts, size_t n, uint64_t now_ns);
 /* Opens n packets whose pkt->sa is set (gw_sadb_lookup, or by hand). Of two copies in one batch one is accepted. */
 size_t gw_open_batch(gw_pkt *pkts, size_t n, uint64_t now_ns);
@@ -274,41 +277,41 @@ uint16_t gw_checksum(const uint8_t *data, size_t len, uint32_t start);
 /* TUN read with a 10-byte little-endian virtio_net_hdr -> wire packets, concatenated in out, their lengths in lens.
  * Returns how many, or -EINVAL (nothing written) when header and packet contradict each other. */
 int gw_segment_flat(const uint8_t *vnet_and_packet, size_t len, uint8_t *out, size_t out_cap, uint32_t *lens,
-                    size_t max_lens);
+					size_t max_lens);
 /* Packets -> TUN writes (each vnet header + packet), by the kernel's GRO rule. Returns how many, or -ENOSPC. */
 int gw_coalesce_flat(const uint8_t *packets, const uint32_t *lens, size_t n, uint8_t *out, size_t out_cap,
-                     uint32_t *out_lens, size_t max_out);
+					 uint32_t *out_lens, size_t max_out);
 
 /* ---- the running dataplane ------------------------------------------------------------------------------------ */
 
 /* Offloads that may be used; the probe (two segments over loopback) takes away what this kernel cannot do. */
-#define GW_OFF_TUN_TSO 1
-#define GW_OFF_UDP_GSO 2
-#define GW_OFF_UDP_GRO 4
+#define GW_OFF_TUN_TSO      1
+#define GW_OFF_UDP_GSO      2
+#define GW_OFF_UDP_GRO      4
 #define GW_OFF_TUN_COALESCE 8
-#define GW_OFF_TUN_USO 16
-#define GW_OFF_ALL 31
+#define GW_OFF_TUN_USO      16
+#define GW_OFF_ALL          31
 
 typedef struct gw_dp_config {
-	const char *tun_name;    /* "" = the kernel chooses */
-	gw_addr local;           /* outer address; port 0 = any free one */
-	uint32_t mtu;            /* inner MTU of the TUN */
-	uint32_t txqueuelen;     /* 0 = 10000 */
-	uint32_t queues;         /* loops; 0 = 1 */
-	uint32_t rcvbuf_bytes;   /* 0 = 8 MiB; what was granted is in gw_dp_info */
+	const char *tun_name;  /* "" = the kernel chooses */
+	gw_addr local;         /* outer address; port 0 = any free one */
+	uint32_t mtu;          /* inner MTU of the TUN */
+	uint32_t txqueuelen;   /* 0 = 10000 */
+	uint32_t queues;       /* loops; 0 = 1 */
+	uint32_t rcvbuf_bytes; /* 0 = 8 MiB; what was granted is in gw_dp_info */
 	uint32_t sndbuf_bytes;
-	uint32_t offload;        /* GW_OFF_* wished */
-	uint32_t max_sas;        /* 0 = 64; sizes the counter page */
-	uint32_t udp_checksum;   /* 1 = real (default by callers), 0 = zero, stated in the result */
-	uint32_t encap;          /* GW_ENCAP_* */
-	int tun_fd;              /* -1 = open it; else an fd that was handed over */
+	uint32_t offload;      /* GW_OFF_* wished */
+	uint32_t max_sas;      /* 0 = 64; sizes the counter page */
+	uint32_t udp_checksum; /* 1 = real (default by callers), 0 = zero, stated in the result */
+	uint32_t encap;        /* GW_ENCAP_* */
+	int tun_fd;            /* -1 = open it; else an fd that was handed over */
 } gw_dp_config;
 
 typedef struct gw_dp_info {
 	char tun_name[16];
 	int ifindex;
-	gw_addr local;          /* with the port that was bound */
-	uint32_t offload;       /* in force after the probe */
+	gw_addr local;    /* with the port that was bound */
+	uint32_t offload; /* in force after the probe */
 	uint32_t gso_max_segments;
 	uint32_t rcvbuf_bytes, sndbuf_bytes; /* granted */
 	uint32_t queues;
@@ -332,38 +335,38 @@ int gw_dp_policy_set(gw_dp *dp, const gw_selector *selector, uint32_t spi, gw_er
 int gw_dp_policy_del(gw_dp *dp, const gw_selector *selector, gw_err *err);
 
 /* Loop counters. "stage" is in clock cycles of gw_cycles(), summed since start. */
-#define GW_STAGE_TUN_READ 0
-#define GW_STAGE_SEGMENT 1
-#define GW_STAGE_SEAL 2
-#define GW_STAGE_SEND 3
-#define GW_STAGE_RECV 4
-#define GW_STAGE_OPEN 5
-#define GW_STAGE_COALESCE 6
+#define GW_STAGE_TUN_READ  0
+#define GW_STAGE_SEGMENT   1
+#define GW_STAGE_SEAL      2
+#define GW_STAGE_SEND      3
+#define GW_STAGE_RECV      4
+#define GW_STAGE_OPEN      5
+#define GW_STAGE_COALESCE  6
 #define GW_STAGE_TUN_WRITE 7
-#define GW_STAGE_WAIT 8   /* in poll */
-#define GW_STAGE_OTHER 9
-#define GW_STAGES 10
+#define GW_STAGE_WAIT      8 /* in poll */
+#define GW_STAGE_OTHER     9
+#define GW_STAGES          10
 const char *gw_stage_name(int stage);
 uint64_t gw_cycles(void);
 
 #define GW_HIST_BUCKETS 9 /* 1, 2, 3-4, 5-8, 9-16, 17-32, 33-64, 65-128, more */
 
 typedef struct gw_loop_counters {
-	uint64_t tun_reads, tun_read_bytes, tun_read_gso;     /* gso: reads that held a super-packet */
+	uint64_t tun_reads, tun_read_bytes, tun_read_gso;         /* gso: reads that held a super-packet */
 	uint64_t tun_writes, tun_write_bytes, tun_write_segments; /* inner packets inside these writes */
-	uint64_t tun_write_einval;                            /* fallbacks: written again piece by piece */
-	uint64_t udp_sends, udp_send_packets, udp_send_bytes; /* system calls; ESP packets; payload bytes */
+	uint64_t tun_write_einval;                                /* fallbacks: written again piece by piece */
+	uint64_t udp_sends, udp_send_packets, udp_send_bytes;     /* system calls; ESP packets; payload bytes */
 	uint64_t udp_recvs, udp_recv_packets, udp_recv_bytes;
-	uint64_t udp_send_errors;                             /* packets */
-	uint64_t udp_rcvbuf_drops;                            /* SO_RXQ_OVFL */
-	uint64_t gso_fallbacks;                               /* UDP_SEGMENT refused at run time */
-	uint64_t keepalives, non_esp;                         /* 1-byte keepalives; non-ESP marker */
+	uint64_t udp_send_errors;     /* packets */
+	uint64_t udp_rcvbuf_drops;    /* SO_RXQ_OVFL */
+	uint64_t gso_fallbacks;       /* UDP_SEGMENT refused at run time */
+	uint64_t keepalives, non_esp; /* 1-byte keepalives; non-ESP marker */
 	uint64_t wakeups, spins;
 	uint64_t coalesce_bad_checksum;
-	uint64_t drops[18];                                   /* those without an SA */
+	uint64_t drops[18]; /* those without an SA */
 	uint64_t stage_cycles[10];
 	uint64_t seal_batch_hist[9], open_batch_hist[9];
-	uint64_t cpu_ns;                                      /* CLOCK_THREAD_CPUTIME_ID of the loop */
+	uint64_t cpu_ns; /* CLOCK_THREAD_CPUTIME_ID of the loop */
 	uint64_t started_ns, now_ns;
 } gw_loop_counters;
 
@@ -376,21 +379,21 @@ int gw_dp_counters_fd(gw_dp *dp);
 /* ---- benches (csrc/bench), no allocation while timed ---------------------------------------------------------- */
 
 typedef struct gw_bench_sample {
-	double ns;        /* wall time of the timed part */
-	double cycles;    /* 0 when no counter is readable */
-	uint64_t bytes;   /* processed */
+	double ns;      /* wall time of the timed part */
+	double cycles;  /* 0 when no counter is readable */
+	uint64_t bytes; /* processed */
 	uint64_t ops;
 } gw_bench_sample;
 
 /* Runs impl on n ops of `bytes` each, for at least min_ns. dir as gw_impl_run. */
 int gw_bench_impl(const gw_impl *impl, int dir, size_t key_len, size_t bytes, size_t batch, uint64_t min_ns,
-                  gw_bench_sample *out, gw_err *err);
+				  gw_bench_sample *out, gw_err *err);
 /* Seals (dir 1) or opens (dir 0) packets of inner_len bytes in batches, for at least min_ns. */
-int gw_bench_esp(int suite, const char *impl, int dir, size_t inner_len, size_t batch, size_t n_sas,
-                 uint64_t min_ns, gw_bench_sample *out, gw_err *err);
+int gw_bench_esp(int suite, const char *impl, int dir, size_t inner_len, size_t batch, size_t n_sas, uint64_t min_ns,
+				 gw_bench_sample *out, gw_err *err);
 /* The same, with `run` packets of an SA at a time; the SAs come in random order. */
 int gw_bench_esp_runs(int suite, const char *impl, int dir, size_t inner_len, size_t batch, size_t n_sas, size_t run,
-                      uint64_t min_ns, gw_bench_sample *out, gw_err *err);
+					  uint64_t min_ns, gw_bench_sample *out, gw_err *err);
 
 /* <<< cffi */
 

@@ -9,7 +9,7 @@
 
 #include "../gwdp.h"
 
-#define GW_COUNTERS_MAGIC 0x67777062u /* "gwpb" */
+#define GW_COUNTERS_MAGIC   0x67777062u /* "gwpb" */
 #define GW_COUNTERS_VERSION 1u
 
 typedef struct gw_counter_slot { /* 64-byte aligned */
@@ -20,7 +20,7 @@ typedef struct gw_counter_slot { /* 64-byte aligned */
 
 typedef struct gw_counter_page {
 	uint32_t magic, version;
-	uint32_t bytes;      /* of the whole mapping */
+	uint32_t bytes; /* of the whole mapping */
 	uint32_t max_slots;
 	uint32_t loop_seq;
 	uint32_t pid;
