@@ -14,15 +14,19 @@ from typing import Any
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 
-HEADERS = "csrc"
 
-
-def newest(paths: list[Path]) -> float:
-    return max((path.stat().st_mtime for path in paths), default=0.0)
+def up_to_date(obj: Path) -> bool:
+    """Is the object newer than everything that it was made of? gcc wrote the list beside it (-MMD)."""
+    try:
+        made_of = obj.with_suffix(".d").read_text().replace("\\\n", " ").partition(":")[2].split()
+        built = obj.stat().st_mtime
+        return bool(made_of) and all(Path(path).stat().st_mtime < built for path in made_of)
+    except OSError:  # never built, or a header is gone
+        return False
 
 
 class BuildExt(build_ext):
-    """Accepts assembly; compiles on all cores and only what changed (a source, or any header)."""
+    """Accepts assembly; compiles on all cores and only what changed (a source, or a header that it includes)."""
 
     def build_extensions(self) -> None:
         # A class attribute in distutils: extend this compiler's own copy.
@@ -50,16 +54,14 @@ class BuildExt(build_ext):
             output, macros, include_dirs, sources, depends, extra_postargs
         )
         cc_args = compiler._get_cc_args(pp_opts, debug, extra_preargs)
-        headers = newest([*Path(HEADERS).rglob("*.h"), *Path(HEADERS).rglob("*.inc")])
 
         def compile_one(obj: str) -> None:
             source, extension = build[obj]
-            target = Path(obj)
-            if target.exists() and target.stat().st_mtime > max(headers, Path(source).stat().st_mtime):
+            if up_to_date(Path(obj)):
                 return
-            args = postargs
+            args = [*postargs, "-MMD"]
             if not source.startswith("csrc"):  # what cffi generated is not ours to keep free of warnings
-                args = [arg for arg in postargs if arg not in ("-Wall", "-Wextra", "-Werror")]
+                args = [arg for arg in args if arg not in ("-Wall", "-Wextra", "-Werror")]
             compiler._compile(obj, source, extension, cc_args, args, pp_opts)
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

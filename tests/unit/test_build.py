@@ -78,6 +78,7 @@ def test_only_what_changed_is_compiled_again(tmp_path: Path) -> None:
     (copy / "csrc" / "gwdp.h").write_text("/* >>> cffi */\nint gw_one(void);\nint gw_two(void);\n/* <<< cffi */\n")
     (core / "one.c").write_text('#include "../gwdp.h"\nint gw_two_asm(void);\nint gw_one(void) { return 1; }\n')
     (core / "two.c").write_text('#include "../gwdp.h"\nint gw_two(void) { return 2; }\n')
+    (core / "other.c").write_text("int gw_internal(void);\nint gw_internal(void) { return 0; }\n")
     (core / "three.S").write_text('#define NOTE .section .note.GNU-stack,"",%progbits\nNOTE\n')
 
     def build() -> dict[str, int]:
@@ -100,3 +101,4 @@ def test_only_what_changed_is_compiled_again(tmp_path: Path) -> None:
     header.write_text(header.read_text() + "\n")
     third = build()
     assert third["one.o"] > second["one.o"] and third["two.o"] > second["two.o"]
+    assert third["other.o"] == first["other.o"], "it does not include the header"
