@@ -55,7 +55,14 @@
 	X(sha256_neon4)                                                                                                    \
 	X(hmac_sha256_neon4)                                                                                               \
 	X(xts_speck64_neon)                                                                                                \
-	X(xts_speck128_neon)
+	X(xts_speck128_neon)                                                                                               \
+	X(ecb_aes_ce)                                                                                                      \
+	X(cbc_aes_ce)                                                                                                      \
+	X(ctr_aes_ce)                                                                                                      \
+	X(xts_aes_ce)                                                                                                      \
+	X(gcm_aes_ce)                                                                                                      \
+	X(sha256_ce)                                                                                                       \
+	X(hmac_sha256_ce)
 #else
 #define ARM
 #endif

@@ -6,6 +6,7 @@
 #include "neon.h"
 
 #include "aes_neonbs.h"
+#include "ctr_groups.h"
 
 #include "../block.h"
 #include "../spans.h"
@@ -83,45 +84,25 @@ static void cbc_decrypt(gw_op *ops, size_t n)
 	gw_wipe(plain, sizeof plain);
 }
 
-static void counter_add(uint8_t counter[16], size_t blocks, bool carry)
+static void ctr_core_groups(const void *key, uint8_t *out, const uint8_t *in, size_t groups, const uint8_t counter[16])
 {
-	if (carry)
-		gw_ctr128_add(counter, blocks);
-	else
-		gw_ctr32_add(counter, (uint32_t)blocks);
+	const gw_neonbs_key *k = (const gw_neonbs_key *)key;
+	uint32_t w[4] __attribute__((aligned(16))) = {gw_load_be32(counter), gw_load_be32(counter + 8),
+												  gw_load_be32(counter + 4), gw_load_be32(counter + 12)};
+	gw_neonbs_ctr(k->slices, k->rounds, out, in, groups, w);
 }
 
-/* One group within which the last word of the counter wraps. */
-static void ctr_wrapping(const gw_neonbs_key *k, uint8_t *out, const uint8_t *in, uint8_t counter[16], bool carry)
+static void ctr_core_encrypt8(const void *key, uint8_t blocks[128])
 {
-	uint8_t stream[128] __attribute__((aligned(16)));
-	for (uint32_t i = 0; i < 8; i++) {
-		memcpy(stream + 16 * i, counter, 16);
-		counter_add(counter, 1, carry);
-	}
-	gw_neonbs_encrypt(k->slices, k->rounds, stream, stream, 1);
-	gw_xor_bytes(out, in, stream, 128);
-	gw_wipe(stream, sizeof stream);
+	const gw_neonbs_key *k = (const gw_neonbs_key *)key;
+	gw_neonbs_encrypt(k->slices, k->rounds, blocks, blocks, 1);
 }
 
 void gw_neonbs_ctr_groups(const gw_neonbs_key *k, uint8_t *out, const uint8_t *in, size_t groups, uint8_t counter[16],
 						  bool carry)
 {
-	while (groups > 0) {
-		const uint32_t last = gw_load_be32(counter + 12);
-		const uint64_t before_wrap = (0x100000000 - last) / 8;
-		size_t n = groups < before_wrap ? groups : (size_t)before_wrap;
-		if (n > 0) {
-			uint32_t w[4] __attribute__((aligned(16))) = {gw_load_be32(counter), gw_load_be32(counter + 8),
-														  gw_load_be32(counter + 4), last};
-			gw_neonbs_ctr(k->slices, k->rounds, out, in, n, w);
-			counter_add(counter, 8 * n, carry);
-		} else {
-			n = 1;
-			ctr_wrapping(k, out, in, counter, carry);
-		}
-		out += 128 * n, in += 128 * n, groups -= n;
-	}
+	static const gw_ctr_core core = {ctr_core_groups, ctr_core_encrypt8};
+	gw_ctr_groups(&core, k, out, in, groups, counter, carry);
 }
 
 static void ctr(gw_op *ops, size_t n)

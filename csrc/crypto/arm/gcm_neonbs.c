@@ -9,6 +9,7 @@
 #include "../spans.h"
 #include "aes_neonbs.h"
 #include "ghash_neon.h"
+#include "ghash_sum.h"
 
 #include "aes_neonbs_slots.h"
 
@@ -36,10 +37,10 @@ static void first_counter(const gcm_key *k, const gw_op *op, uint8_t j0[16])
 		memcpy(j0, op->iv, 12);
 		gw_store_be32(j0 + 12, 1);
 	} else {
-		gw_ghash_neon_sum sum;
-		gw_ghash_neon_start(&sum, &k->ghash);
-		gw_ghash_neon_update(&sum, op->iv, op->iv_len);
-		gw_ghash_neon_finish(&sum, 0, op->iv_len);
+		gw_ghash_sum sum;
+		gw_ghash_start(&sum, gw_ghash_neon, &k->ghash);
+		gw_ghash_update(&sum, op->iv, op->iv_len);
+		gw_ghash_finish(&sum, 0, op->iv_len);
 		memcpy(j0, sum.y, 16);
 	}
 }
@@ -47,15 +48,15 @@ static void first_counter(const gcm_key *k, const gw_op *op, uint8_t j0[16])
 /* The whole tag, over the ciphertext: out when sealing, in when opening. */
 static void full_tag(const gcm_key *k, const gw_op *op, bool sealing, const uint8_t mask[16], uint8_t tag[16])
 {
-	gw_ghash_neon_sum sum;
+	gw_ghash_sum sum;
 	const size_t len = gw_op_len(op);
-	gw_ghash_neon_start(&sum, &k->ghash);
-	if (op->aad_len > 0) gw_ghash_neon_update(&sum, op->aad, op->aad_len);
+	gw_ghash_start(&sum, gw_ghash_neon, &k->ghash);
+	if (op->aad_len > 0) gw_ghash_update(&sum, op->aad, op->aad_len);
 	if (sealing)
-		gw_ghash_neon_update(&sum, op->out, len);
+		gw_ghash_update(&sum, op->out, len);
 	else
-		for (uint32_t j = 0; j < op->n_in; j++) gw_ghash_neon_update(&sum, op->in[j].data, op->in[j].len);
-	gw_ghash_neon_finish(&sum, op->aad_len, len);
+		for (uint32_t j = 0; j < op->n_in; j++) gw_ghash_update(&sum, op->in[j].data, op->in[j].len);
+	gw_ghash_finish(&sum, op->aad_len, len);
 	vst1q_u8(tag, veorq_u8(vld1q_u8(sum.y), vld1q_u8(mask)));
 }
 

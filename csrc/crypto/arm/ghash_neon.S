@@ -60,15 +60,7 @@
 	vext.8	\x, \x, \x, #\up
 .endm
 
-/* d ^= x << 63 ^ x << 62 ^ x << 57 */
-.macro fold d, x
-	vshl.i64 d26, \x, #63
-	vshl.i64 d27, \x, #62
-	vshl.i64 d28, \x, #57
-	veor	d26, d26, d27
-	veor	\d, \d, d28
-	veor	\d, \d, d26
-.endm
+#include "ghash_reduce.inc"
 
 /* void gw_ghash_neon(uint8_t y[16], const void *table, const uint8_t *data, size_t blocks); any alignment of y and data
  * Stack: eight blocks as high half, low half, sum: 192 bytes; two products: 32 bytes. */
@@ -159,18 +151,7 @@ gw_ghash_neon:
 	veor	q0, q0, q9
 	veor	d19, d19, d0
 	veor	d16, d16, d1
-	/* 256 bits in d18, d19 (coefficients x^128 and up), d16, d17. Reduce by x^128 = x^7 + x^2 + x + 1. */
-	fold	d19, d18
-	vshr.u64 q0, q9, #1
-	vshr.u64 q1, q9, #2
-	vshr.u64 q2, q9, #7
-	veor	q8, q8, q9
-	veor	q0, q0, q1
-	veor	q8, q8, q2
-	veor	q8, q8, q0
-	fold	d16, d19
-	vmov	d0, d17
-	vmov	d1, d16
+	reduce
 	cmp	r3, #0
 	bne	.Lgroup
 

@@ -10,6 +10,7 @@
 #include "aes_neonbs.h"
 
 #include "aes_neonbs_slots.h"
+#include "xts_tweak.h"
 
 #define CHUNK 16 /* requests whose tweaks are kept at a time */
 
@@ -37,15 +38,6 @@ static int setkey(void *ctx, const uint8_t *key, size_t len)
 static void put(gw_neonbs_slots *s, const uint8_t *in, uint8x16_t tweak, uint8_t *out)
 {
 	gw_neonbs_slots_put(s, out, veorq_u8(vld1q_u8(in), tweak), tweak);
-}
-
-/* As gw_xts_next, in one register: each half doubled, its top bit to the other half: as 1, or as 0x87. */
-static inline uint8x16_t next_tweak(uint8x16_t tweak)
-{
-	const uint64x2_t ones = vcombine_u64(vcreate_u64(1), vcreate_u64(0x87));
-	const uint64x2_t t = vreinterpretq_u64_u8(tweak);
-	const uint64x2_t carry = vandq_u64(vreinterpretq_u64_s64(vshrq_n_s64(vreinterpretq_s64_u64(t), 63)), ones);
-	return vreinterpretq_u8_u64(veorq_u64(vaddq_u64(t, t), vextq_u64(carry, carry, 1)));
 }
 
 static void first_tweaks(gw_neonbs_slots *s, const gw_op *ops, size_t n, uint8_t tweak[CHUNK][16])
@@ -88,7 +80,7 @@ static void whole_blocks(gw_neonbs_slots *s, const gw_op *op, uint8_t tweak[16],
 		uint8x16_t t = vld1q_u8(tweak);
 		for (; blocks > 0; in += 16, out += 16, blocks--) {
 			put(s, in, t, out);
-			t = next_tweak(t);
+			t = gw_xts_tweak_next(t);
 		}
 		vst1q_u8(tweak, t);
 	}
