@@ -13,6 +13,7 @@
 #define TAG     16
 #define KEYS    2
 #define MAC_KEY 32
+#define COLD    __attribute__((cold, noinline)) /* runs once: small, not fast */
 
 typedef struct side {
 	void *key[KEYS], *mac_key[KEYS]; /* expanded */
@@ -20,7 +21,7 @@ typedef struct side {
 	uint8_t packet[OPS][HEADER + MAX], tag[OPS][TAG], iv[OPS][16];
 } side;
 
-static int fail(const gw_impl *impl, gw_err *err, const char *what)
+static COLD int fail(const gw_impl *impl, gw_err *err, const char *what)
 {
 	if (err != NULL)
 		snprintf(err->text, sizeof err->text, "%s gives a wrong answer (%s): not used", impl->driver, what);
@@ -28,7 +29,7 @@ static int fail(const gw_impl *impl, gw_err *err, const char *what)
 }
 
 /* "authenc(MAC,CIPHER)" -> the first of each in the table, which is the generic one. */
-static const gw_impl *named(const char *alg, char end)
+static COLD const gw_impl *named(const char *alg, char end)
 {
 	for (size_t i = 0; i < gw_impl_table_len; i++) {
 		const size_t len = strlen(gw_impl_table[i]->alg);
@@ -37,7 +38,7 @@ static const gw_impl *named(const char *alg, char end)
 	return NULL;
 }
 
-static bool find_halves(const gw_impl *impl, const gw_impl **cipher, const gw_impl **mac)
+static COLD bool find_halves(const gw_impl *impl, const gw_impl **cipher, const gw_impl **mac)
 {
 	const char *names = impl->alg + strlen("authenc(");
 	*mac = named(names, ',');
@@ -51,7 +52,7 @@ static size_t length_of(size_t i)
 	return lens[i % (sizeof lens / sizeof lens[0])];
 }
 
-static void place(side *s, const uint8_t *data)
+static COLD void place(side *s, const uint8_t *data)
 {
 	for (size_t i = 0; i < OPS; i++) {
 		const size_t len = length_of(i), first = (len / 2) & ~(size_t)63;
@@ -74,7 +75,7 @@ static void place(side *s, const uint8_t *data)
 	}
 }
 
-static void seal_by_halves(side *s, const gw_impl *cipher, const gw_impl *mac)
+static COLD void seal_by_halves(side *s, const gw_impl *cipher, const gw_impl *mac)
 {
 	cipher->encrypt(s->ops, OPS);
 	for (size_t i = 0; i < OPS; i++) {
@@ -85,7 +86,7 @@ static void seal_by_halves(side *s, const gw_impl *cipher, const gw_impl *mac)
 	}
 }
 
-static int compare(const gw_impl *impl, side *got, const side *want, const uint8_t *data, gw_err *err)
+static COLD int compare(const gw_impl *impl, side *got, const side *want, const uint8_t *data, gw_err *err)
 {
 	for (size_t i = 0; i < OPS; i++)
 		if (got->ops[i].status != 0 || memcmp(got->tag[i], want->tag[i], TAG) != 0 ||
@@ -106,7 +107,7 @@ static int compare(const gw_impl *impl, side *got, const side *want, const uint8
 	return 0;
 }
 
-static int set_keys(side *s, const gw_impl *cipher, const gw_impl *mac, const uint8_t *raw, size_t key_len)
+static COLD int set_keys(side *s, const gw_impl *cipher, const gw_impl *mac, const uint8_t *raw, size_t key_len)
 {
 	int r = 0;
 	for (int k = 0; k < KEYS && r == 0; k++) {
@@ -117,7 +118,7 @@ static int set_keys(side *s, const gw_impl *cipher, const gw_impl *mac, const ui
 	return r;
 }
 
-int gw_known_answers_authenc(const gw_impl *impl, bool spoil, gw_err *err)
+COLD int gw_known_answers_authenc(const gw_impl *impl, bool spoil, gw_err *err)
 {
 	const gw_impl *cipher, *mac;
 	uint8_t data[MAX + OPS + HEADER];

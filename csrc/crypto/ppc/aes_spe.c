@@ -55,7 +55,8 @@ void gw_spe_warm(const void *table, const gw_op *ops, size_t n)
 typedef void (*ecb_fn)(const uint32_t *rk, const uint8_t *in, uint8_t *out, size_t blocks, const void *table,
 					   uint32_t rounds);
 
-static inline void ecb(const gw_op *op, ecb_fn run, const uint32_t *rk, const void *table, uint32_t rounds)
+static __attribute__((noinline)) void ecb(const gw_op *op, ecb_fn run, const uint32_t *rk, const void *table,
+										  uint32_t rounds)
 {
 	uint8_t *out = op->out;
 	for (const gw_span *s = op->in, *end = s + op->n_in; s < end; s++) {
@@ -217,7 +218,8 @@ static void ctr(gw_op *ops, size_t n)
 typedef void (*xts_fn)(const uint32_t *rk, const uint8_t *in, uint8_t *out, size_t blocks, const void *table,
 					   uint32_t rounds, uint8_t *tweak);
 
-static void xts(const gw_op *op, xts_fn run, const uint32_t *rk, const void *table, bool decrypt)
+static __attribute__((noinline)) void xts(const gw_op *op, xts_fn run, const uint32_t *rk, const void *table,
+										  bool decrypt)
 {
 	const xts_key *k = (const xts_key *)op->key;
 	const uint32_t rounds = k->data.rounds;

@@ -269,7 +269,7 @@ static void run(pump *p)
 
 /* ---- the implementation ---- */
 
-static void one_by_one(gw_op *ops, size_t n, bool decrypt)
+static __attribute__((noinline)) void one_by_one(gw_op *ops, size_t n, bool decrypt)
 {
 	for (; n > 0; n--, ops++) {
 		uint8_t tag[DIGEST];

@@ -27,7 +27,7 @@ static uint64_t *entry(uint64_t *table, uint32_t position, uint32_t value)
 	return table + (HALF_BYTES * (position / 16) + 256 * value + 16 * (position % 16)) / 8;
 }
 
-static void fill_table(uint64_t *table, const uint8_t h[16])
+static __attribute__((cold)) void fill_table(uint64_t *table, const uint8_t h[16])
 {
 	uint64_t hi = gw_load_be64(h), lo = gw_load_be64(h + 8);
 
@@ -61,7 +61,7 @@ static int setkey(void *ctx, const uint8_t *key, size_t len)
 }
 
 /* The last partial block is padded with zeros. */
-static void ghash(const gcm_key *k, uint32_t y[4], const uint8_t *data, size_t len)
+static __attribute__((noinline)) void ghash(const gcm_key *k, uint32_t y[4], const uint8_t *data, size_t len)
 {
 	const size_t blocks = len / 16, tail = len % 16;
 	if (blocks > 0) gw_spe_ghash(y, table_of(k), data, blocks);
@@ -91,7 +91,7 @@ static void first_counter(const gcm_key *k, const gw_op *op, uint8_t j0[16])
 	}
 }
 
-static void crypt_bytes(const gcm_key *k, const gw_op *op, const uint8_t j0[16])
+static __attribute__((noinline)) void crypt_bytes(const gcm_key *k, const gw_op *op, const uint8_t j0[16])
 {
 	uint8_t counter[16], *out = op->out;
 	memcpy(counter, j0, 16);
@@ -102,7 +102,7 @@ static void crypt_bytes(const gcm_key *k, const gw_op *op, const uint8_t j0[16])
 	}
 }
 
-static void full_tag(const gcm_key *k, const gw_op *op, const uint8_t j0[16], uint32_t y[4])
+static __attribute__((noinline)) void full_tag(const gcm_key *k, const gw_op *op, const uint8_t j0[16], uint32_t y[4])
 {
 	uint8_t mask[16];
 	gw_spe_aes_ecb_enc(k->aes.enc, j0, mask, 1, gw_spe_aes_te, k->aes.rounds);
