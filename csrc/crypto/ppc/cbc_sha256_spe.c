@@ -181,6 +181,23 @@ static void begin_cipher(pump *p, gw_op *op)
 	begin_span(p);
 }
 
+/* A span that ends within a unit and those after it (a packet and its trailer) become one, copied to where they are
+ * going to be encrypted: 128 bytes, so that a unit more runs beside hashes. */
+static bool join_spans(pump *p)
+{
+	const gw_op *op = p->c.op;
+	const size_t done = (size_t)(p->m.out - op->out), rest = gw_op_len(op) - done;
+	if (p->c.units > 0 || p->c.blocks == 0 || p->c.span + 1 == op->n_in) return false;
+	for (uint32_t i = 0; i < op->n_in; i++)
+		if ((uintptr_t)op->in[i].data - (uintptr_t)op->out < done + rest) return false; /* in place */
+	gw_op_gather(op, done, p->m.out, rest);
+	p->m.in = p->m.out;
+	p->c.blocks = rest / 16;
+	p->c.units = p->c.blocks / UNIT_BLOCKS;
+	p->c.span = op->n_in - 1;
+	return true;
+}
+
 /* What is left of the span, alone. */
 static void finish_span(pump *p)
 {
@@ -257,7 +274,7 @@ static void run(pump *p)
 		if (ciphers && hashes && p->c.units > 0) {
 			run_beside(p);
 		} else if (ciphers) {
-			finish_span(p);
+			if (p->decrypt || !join_spans(p)) finish_span(p);
 		} else if (p->lanes[0].op != NULL || p->lanes[1].op != NULL) {
 			hash_alone(p, 0);
 			hash_alone(p, 1);
