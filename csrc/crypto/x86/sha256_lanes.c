@@ -4,17 +4,20 @@
 #if defined(__x86_64__)
 #include "sha256_x86.h"
 
-typedef enum phase { SPANS, LAST, OUTER } phase;
+/* A message of up to this many bytes is copied whole, which saves a turn of the scheduler. */
+#define SHORT_BYTES 128
 
 typedef struct job {
 	gw_op *op; /* NULL: idle */
-	phase now;
+	bool last; /* at buf, the last run */
 	uint32_t span;
-	uint8_t buf[128]; /* last bytes with padding; then the outer block */
+	uint8_t buf[SHORT_BYTES + 64] __attribute__((aligned(64))); /* last bytes, ESN, padding */
 } job;
 
 typedef struct scheduler {
 	gw_sha256_lanes l;
+	gw_sha256_outer outer;
+	const gw_sha256_kernel *k;
 	job job[GW_SHA256_LANES];
 	gw_op *next, *end;
 	bool hmac;
@@ -25,55 +28,50 @@ static void set_state(scheduler *s, uint32_t lane, const uint32_t *state)
 	for (int i = 0; i < 8; i++) s->l.state[i][lane] = state[i];
 }
 
-static void store_state(const scheduler *s, uint32_t lane, uint8_t *out)
-{
-	for (int i = 0; i < 8; i++) gw_store_be32(out + 4 * i, s->l.state[i][lane]);
-}
-
-/* Padding (FIPS 180-4 5.1.1) behind `used` bytes of buf; returns blocks. */
-static size_t pad(uint8_t *buf, size_t used, uint64_t total_bytes)
-{
-	const size_t padded = used + 9 <= 64 ? 64 : 128;
-	buf[used] = 0x80;
-	memset(buf + used + 1, 0, padded - used - 1);
-	gw_store_be64(buf + padded - 8, 8 * total_bytes);
-	return padded / 64;
-}
-
-static void last_bytes(scheduler *s, uint32_t lane)
+/* The bytes of the last span from `from` on, ESN and padding (FIPS 180-4 5.1.1). */
+static void last_bytes(scheduler *s, uint32_t lane, size_t from)
 {
 	job *j = &s->job[lane];
 	const gw_op *op = j->op;
 	uint64_t total = s->hmac ? 64 : 0;
 	size_t used = 0;
+
 	for (uint32_t i = 0; i < op->n_in; i++) total += op->in[i].len;
-	if (op->n_in > 0) {
-		const gw_span *in = &op->in[op->n_in - 1];
-		used = in->len % 64;
-		memcpy(j->buf, in->data + in->len - used, used);
-	}
-	if (op->flags & GW_OP_ESN) {
-		memcpy(j->buf + used, op->esn, 4);
-		used += 4, total += 4;
-	}
-	s->l.left[lane] = pad(j->buf, used, total);
+	const gw_span *in = op->n_in > 0 ? &op->in[op->n_in - 1] : NULL;
+	const size_t esn = op->flags & GW_OP_ESN ? 4 : 0;
+	used = in == NULL ? 0 : in->len - from;
+	const size_t blocks = (used + esn + 9 + 63) / 64;
+	/* Two blocks at most hold zeros; sizes that are constants become a few stores, where a longer memset would not. */
+	memset(j->buf + used / 64 * 64, 0, 64);
+	memset(j->buf + 64 * (blocks - 1), 0, 64);
+	if (used > 0) memcpy(j->buf, in->data + from, used);
+	if (esn > 0) memcpy(j->buf + used, op->esn, 4);
+	j->buf[used + esn] = 0x80;
+	gw_store_be64(j->buf + 64 * blocks - 8, 8 * (total + esn));
+	s->l.left[lane] = blocks;
 	s->l.data[lane] = j->buf;
-	j->now = LAST;
+	j->last = true;
 }
 
 /* The next span with whole blocks; without one the last bytes. */
 static void next_span(scheduler *s, uint32_t lane)
 {
 	job *j = &s->job[lane];
-	for (; j->span < j->op->n_in; j->span++) {
-		const gw_span *in = &j->op->in[j->span];
+	const gw_op *op = j->op;
+	for (; j->span < op->n_in; j->span++) {
+		const gw_span *in = &op->in[j->span];
+		const bool final = j->span + 1 == op->n_in;
+		if (final && in->len < SHORT_BYTES - 12) {
+			last_bytes(s, lane, 0);
+			return;
+		}
 		if (in->len < 64) continue;
 		s->l.data[lane] = in->data;
 		s->l.left[lane] = in->len / 64;
 		j->span++;
 		return;
 	}
-	last_bytes(s, lane);
+	last_bytes(s, lane, op->n_in > 0 ? op->in[op->n_in - 1].len & ~(size_t)63 : 0);
 }
 
 static void next_op(scheduler *s, uint32_t lane)
@@ -85,7 +83,7 @@ static void next_op(scheduler *s, uint32_t lane)
 		return;
 	}
 	j->op = s->next++;
-	j->now = SPANS;
+	j->last = false;
 	j->span = 0;
 	set_state(s, lane, s->hmac ? ((const gw_hmac_ctx *)j->op->mac_key)->inner.w32 : gw_sha256_iv);
 	next_span(s, lane);
@@ -95,20 +93,21 @@ static void next_op(scheduler *s, uint32_t lane)
 static void advance(scheduler *s, uint32_t lane)
 {
 	job *j = &s->job[lane];
-	if (j->now == SPANS) {
+	if (!j->last) {
 		next_span(s, lane);
-	} else if (j->now == LAST && s->hmac) {
-		store_state(s, lane, j->buf);
-		s->l.left[lane] = pad(j->buf, 32, 64 + 32);
-		s->l.data[lane] = j->buf;
-		set_state(s, lane, ((const gw_hmac_ctx *)j->op->mac_key)->outer.w32);
-		j->now = OUTER;
+		return;
+	}
+	if (s->hmac) {
+		gw_sha256_outer *o = &s->outer;
+		for (int i = 0; i < 8; i++) o->inner[i][o->n] = s->l.state[i][lane];
+		o->op[o->n++] = j->op;
+		if (o->n == s->k->lanes) s->k->outer(o);
 	} else {
 		uint8_t digest[32];
-		store_state(s, lane, digest);
+		for (int i = 0; i < 8; i++) gw_store_be32(digest + 4 * i, s->l.state[i][lane]);
 		memcpy(j->op->tag, digest, j->op->tag_len);
-		next_op(s, lane);
 	}
+	next_op(s, lane);
 }
 
 static void schedule(const gw_sha256_kernel *k, gw_op *ops, size_t n, bool hmac)
@@ -118,6 +117,8 @@ static void schedule(const gw_sha256_kernel *k, gw_op *ops, size_t n, bool hmac)
 	s.next = ops;
 	s.end = ops + n;
 	s.hmac = hmac;
+	s.k = k;
+	s.outer.n = 0;
 	memset(s.l.left, 0, sizeof s.l.left);
 	for (uint32_t i = 0; i < k->lanes; i++) next_op(&s, i);
 	for (;;) {
@@ -128,7 +129,7 @@ static void schedule(const gw_sha256_kernel *k, gw_op *ops, size_t n, bool hmac)
 			busy++;
 			if (s.l.left[i] < least) least = s.l.left[i];
 		}
-		if (busy == 0) return;
+		if (busy == 0) break;
 		if (busy < k->enough) {
 			k->rest(&s.l);
 			for (uint32_t i = 0; i < k->lanes; i++)
@@ -144,6 +145,7 @@ static void schedule(const gw_sha256_kernel *k, gw_op *ops, size_t n, bool hmac)
 		for (uint32_t i = 0; i < k->lanes; i++)
 			if (s.job[i].op != NULL && (s.l.left[i] -= least) == 0) advance(&s, i);
 	}
+	if (s.outer.n > 0) k->outer(&s.outer);
 }
 
 void gw_sha256_lanes_hash(const gw_sha256_kernel *k, gw_op *ops, size_t n)

@@ -165,9 +165,37 @@ void gw_sha256_rest_shani(gw_sha256_lanes *l)
 	}
 }
 
+/* Two at a time, the last one alone. */
+void gw_sha256_outer_shani(gw_sha256_outer *o)
+{
+	uint8_t block[2][64] = {{0}};
+	uint32_t state[2][8];
+	for (uint32_t at = 0; at < o->n; at += 2) {
+		const uint32_t n = o->n - at < 2 ? 1 : 2;
+		for (uint32_t k = 0; k < n; k++) {
+			const gw_hmac_ctx *key = (const gw_hmac_ctx *)o->op[at + k]->mac_key;
+			memcpy(state[k], key->outer.w32, 32);
+			for (int i = 0; i < 8; i++) gw_store_be32(block[k] + 4 * i, o->inner[i][at + k]);
+			block[k][32] = 0x80;
+			gw_store_be64(block[k] + 56, 8 * (64 + 32));
+		}
+		if (n == 2)
+			two(state[0], state[1], block[0], block[1], 1);
+		else
+			gw_sha256_blocks_shani(state[0], block[0], 1);
+		for (uint32_t k = 0; k < n; k++) {
+			uint8_t digest[32];
+			for (int i = 0; i < 8; i++) gw_store_be32(digest + 4 * i, state[k][i]);
+			memcpy(o->op[at + k]->tag, digest, o->op[at + k]->tag_len);
+		}
+	}
+	o->n = 0;
+}
+
 static const gw_md md = {
 	.block_bytes = 64, .word_bytes = 4, .digest_bytes = 32, .iv = gw_sha256_iv, .blocks = gw_sha256_blocks_shani};
-static const gw_sha256_kernel kernel = {.lanes = 2, .enough = 2, .run = run2, .rest = gw_sha256_rest_shani};
+static const gw_sha256_kernel kernel = {
+	.lanes = 2, .enough = 2, .run = run2, .rest = gw_sha256_rest_shani, .outer = gw_sha256_outer_shani};
 
 static void hash(gw_op *ops, size_t n)
 {
