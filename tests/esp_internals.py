@@ -59,7 +59,9 @@ def link(objects: Sequence[Path], flags: Sequence[str], name: str, compiler: str
     target = BUILD / f"{name}-{_digest(' '.join(map(str, objects)).encode())}"
     if not target.exists():
         part = target.with_name(f"{target.name}.{os.getpid()}.part")
-        subprocess.run([compiler, *flags, *map(str, objects), "-o", str(part), "-pthread", "-ldl"], check=True, cwd=ROOT)
+        subprocess.run(
+            [compiler, *flags, *map(str, objects), "-o", str(part), "-pthread", "-ldl"], check=True, cwd=ROOT
+        )
         part.rename(target)
     return target
 

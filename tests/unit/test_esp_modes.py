@@ -34,7 +34,7 @@ def test_every_implementation_both_spans(suite: str, wish: str, esn: bool) -> No
     """Lengths around every block, as one span and cut after 64 and 128 bytes; the generic one opens it all."""
     ours = pair(suite, out={"implementation": wish}, into={"implementation": "generic"}, esn=esn)
     theirs = pair(suite, out={"implementation": "generic"}, into={"implementation": wish}, esn=esn)
-    packets = [ipv4(payload(n)) for n in [*range(0, 300), *range(1380, 1420), 4000, 8980]]
+    packets = [ipv4(payload(n)) for n in [*range(300), *range(1380, 1420), 4000, 8980]]
     for couple in (ours, theirs):
         for cut in (0, 64, 128):
             sealed = couple.out.seal(packets, first_span=cut)
@@ -123,7 +123,9 @@ def test_dummies_are_swallowed() -> None:
 
 def test_several_sas_in_one_batch() -> None:
     """Runs under different transforms, interleaved; each SA keeps its own order."""
-    pairs = [pair(s, spi=0x2000 + i) for i, s in enumerate(["aes128gcm16", "aes256-sha256", "aes256gcm16", "null-sha256"])]
+    pairs = [
+        pair(s, spi=0x2000 + i) for i, s in enumerate(["aes128gcm16", "aes256-sha256", "aes256gcm16", "null-sha256"])
+    ]
     packets = [ipv4(payload(n, n)) for n in range(200)]
     picks = [pairs[(n * n + n // 3) % 4] for n in range(200)]
     sealed = dp.seal_batch([(p.out, packet) for p, packet in zip(picks, packets, strict=True)])
@@ -184,7 +186,9 @@ def test_inbound_selector(selector: dp.Selector, packet: bytes, status: str) -> 
 
 def test_inbound_selector_in_transport_mode() -> None:
     """Addresses are outside and the kernel's business; protocol and ports are looked at."""
-    ours = pair("aes128gcm16", mode="transport", into={"selector": dp.Selector(dst="10.0.0.1", proto=UDP, dst_ports=(53, 53))})
+    ours = pair(
+        "aes128gcm16", mode="transport", into={"selector": dp.Selector(dst="10.0.0.1", proto=UDP, dst_ports=(53, 53))}
+    )
     cases = [(udp(1, 53), UDP, "ok"), (udp(1, 54), UDP, MISMATCH), (udp(1, 53), TCP, MISMATCH), (b"", UDP, MISMATCH)]
     for data, proto, status in cases:
         assert open_one(ours.into, seal_one(ours.out, data, next_header=proto)).status == status

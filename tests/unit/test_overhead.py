@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from esp_support import ipv4, ipv6, pair, payload, runnable_suites, sa_params
 from hypothesis import given, settings
@@ -39,9 +41,15 @@ def test_wire_len_is_what_sealing_makes(suite: str, icv_choice: int, mode: str, 
 
 
 @settings(max_examples=1000, deadline=None)
-@given(suite=st.sampled_from([s.name for s in dp.suites()]), mode=modes, encap=encaps, af=versions, mtu=st.integers(0, 66000))
+@given(
+    suite=st.sampled_from([s.name for s in dp.suites()]),
+    mode=modes,
+    encap=encaps,
+    af=versions,
+    mtu=st.integers(0, 66000),
+)
 def test_inner_mtu_is_the_largest_that_fits(suite: str, mode: str, encap: str, af: int, mtu: int) -> None:
-    how = {"mode": mode, "encap": encap, "outer_af": af}
+    how: dict[str, Any] = {"mode": mode, "encap": encap, "outer_af": af}
     inner = dp.inner_mtu(suite, mtu, **how)
     cap = min(mtu, 65535 if af == 4 else 65575)  # no outer packet is longer
     if inner:

@@ -127,7 +127,7 @@ def test_number_zero_is_never_sent() -> None:
     p = sa_params(SUITE, "in")
     head, iv = p.spi.to_bytes(4, "big") + bytes(4), b"8 bytes!"
     text = PACKET + bytes([1, 2, 2, 4])
-    esp = head + iv + AESGCM(p.enc_key).encrypt(p.salt + iv, text[:20] + bytes([1, 2, 2, 4]), head)
+    esp = head + iv + AESGCM(bytes(p.enc_key)).encrypt(bytes(p.salt) + iv, text[:20] + bytes([1, 2, 2, 4]), head)
     with dp.Sa(p) as sa:
         assert open_one(sa, esp).status == "state_seq_error"
 

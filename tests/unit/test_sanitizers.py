@@ -50,7 +50,9 @@ def test_every_family_is_covered() -> None:
 def test_driver_notices(tmp_path: Path) -> None:
     """The sanitizers are really in: reading one byte past a heap block ends the program."""
     program = tmp_path / "past.c"
-    program.write_text("#include <stdlib.h>\nint main(int n, char **v) { char *p = malloc(3); (void)v; return p[n + 2]; }\n")
+    program.write_text(
+        "#include <stdlib.h>\nint main(int n, char **v) { char *p = malloc(3); (void)v; return p[n + 2]; }\n"
+    )
     binary = tmp_path / "past"
     subprocess.run(["gcc", *FLAGS, str(program), "-o", str(binary)], check=True)
     done = subprocess.run([binary], capture_output=True, text=True)

@@ -20,7 +20,13 @@ def test_ike_names_and_sizes() -> None:
     table = {s.name: s for s in dp.suites()}
     for bits in (128, 192, 256):
         gcm, cbc = table[f"aes{bits}gcm16"], table[f"aes{bits}-sha256"]
-        assert (gcm.enc_key_bytes, gcm.salt_bytes, gcm.iv_bytes, gcm.block_bytes, gcm.icv_bytes) == (bits // 8, 4, 8, 4, 16)
+        assert (gcm.enc_key_bytes, gcm.salt_bytes, gcm.iv_bytes, gcm.block_bytes, gcm.icv_bytes) == (
+            bits // 8,
+            4,
+            8,
+            4,
+            16,
+        )
         assert (cbc.enc_key_bytes, cbc.auth_key_bytes, cbc.iv_bytes, cbc.block_bytes, cbc.icv_bytes) == (
             bits // 8,
             32,
@@ -68,7 +74,9 @@ def test_lowest_spi_and_the_laboratory() -> None:
     assert "reserved" in refusal(spi=0, lab=True)
 
 
-@pytest.mark.parametrize(("suite", "icv"), [("aes128gcm16", 10), ("aes128gcm16", 4), ("aes256-sha256", 8), ("aes256-sha256", 32)])
+@pytest.mark.parametrize(
+    ("suite", "icv"), [("aes128gcm16", 10), ("aes128gcm16", 4), ("aes256-sha256", 8), ("aes256-sha256", 32)]
+)
 def test_icv_that_the_suite_does_not_know(suite: str, icv: int) -> None:
     assert refusal(suite, icv_bytes=icv) == f"suite {suite} has no ICV of {icv} bytes"
 

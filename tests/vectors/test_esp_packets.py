@@ -154,7 +154,7 @@ def test_gcm_packet_is_reproduced(case: dict[str, Any]) -> None:
     """Sealing the published plaintext under the published IV gives the published bytes (SPI 0 included)."""
     esp, iv = bytes.fromhex(case["esp"]), bytes.fromhex(case["iv"])
     aad = esp[:4] + case["seq_hi"].to_bytes(4, "big") + esp[4:8] if case["esn"] else esp[:8]
-    op = {"data": bytes.fromhex(case["plaintext"]), "iv": bytes.fromhex(case["salt"]) + iv, "aad": aad, "tag_bytes": 16}
+    op: dict[str, Any] = {"data": bytes.fromhex(case["plaintext"]), "iv": bytes.fromhex(case["salt"]) + iv, "aad": aad, "tag_bytes": 16}
     assert impls("gcm(aes)")
     for driver in impls("gcm(aes)"):
         with dp.Key(driver, bytes.fromhex(case["enc_key"])) as key:
