@@ -13,6 +13,8 @@ LINE_SHARE = 0.90
 """From this share of the plain line on, the tunnel is not the limit."""
 BUSY_THREAD = 0.88
 """A data-path thread that runs for this share of the time is busy; the rest is scheduling."""
+OTHERS_SHARE = 0.2
+"""When others took more of the machine than this, it is not the tunnel that was observed."""
 IDLE_MACHINE = 0.12
 """Below this share of idle time no core has anything left."""
 _WAIT_STAGES = frozenset(("wait",))
@@ -68,6 +70,8 @@ class Evidence:
     udp: bool = False
     integrity_share: float | None = None
     """Part of the crypto time that goes to the hash, 0..1; measured apart from the run, None when it was not."""
+    others: float = 0.0
+    """Cores that other programs and the hypervisor took meanwhile."""
     alternatives: Mapping[str, float] = field(default_factory=dict)
     """Mbit/s of other suites in the same run."""
 
@@ -91,6 +95,12 @@ def find(evidence: Evidence) -> Bound:
             "line",
             "bound by the line, not by IPsec",
             f"{evidence.share_of_plain:.0%} of plain forwarding",
+        )
+    if evidence.others > OTHERS_SHARE * evidence.cores:
+        return Bound(
+            "unknown",
+            "cannot tell what binds it",
+            f"others took {evidence.others:.1f} of {evidence.cores} cores meanwhile: measure again when it is quiet",
         )
     busiest = max(evidence.gateways, key=lambda g: g.cpu_share)
     thread_busy = busiest.cpu_share >= BUSY_THREAD

@@ -66,6 +66,12 @@ def test_cannot_tell_when_nobody_is_busy() -> None:
     assert "cannot tell" in bound.text
 
 
+def test_cannot_tell_when_others_took_the_machine() -> None:
+    bound = find(evidence(others=0.9))
+    assert bound.kind == "unknown"
+    assert "0.9 of 2 cores" in bound.evidence
+
+
 def test_cannot_tell_without_cycles() -> None:
     assert find(evidence(gateways=(Gateway("gw1", 0.99, {}),))).kind == "unknown"
     assert find(evidence(gateways=())).kind == "unknown"
