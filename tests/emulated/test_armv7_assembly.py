@@ -33,7 +33,7 @@ def test_gnu_as_and_clang_make_the_same_code(source: Path, tmp_path: Path) -> No
     assert words(gnu) == made
 
 
-@pytest.mark.parametrize("cpu", ["cortex-a7", "cortex-a8"])
+@pytest.mark.parametrize("cpu", ["cortex-a7", "cortex-a8", "max"])
 @pytest.mark.parametrize("check", ["preserve", "edges", "company"])
 def test_probe(check: str, cpu: str) -> None:
     done = armv7_build.probe(check, cpu=cpu)
