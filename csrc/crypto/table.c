@@ -54,6 +54,8 @@
 	X(hmac_sha256_neon)                                                                                                \
 	X(sha256_neon4)                                                                                                    \
 	X(hmac_sha256_neon4)                                                                                               \
+	X(sha1_neon)                                                                                                       \
+	X(hmac_sha1_neon)                                                                                                  \
 	X(sha512_neon)                                                                                                     \
 	X(hmac_sha512_neon)                                                                                                \
 	X(xts_speck64_neon)                                                                                                \
