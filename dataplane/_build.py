@@ -53,7 +53,8 @@ def compile_args() -> list[str]:
     if os.environ.get("GWBENCH_WERROR") == "1":
         args.append("-Werror")
     if sanitizers := os.environ.get("GWBENCH_SANITIZE"):
-        args += [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
+        # -O1: the checks are the same, and vector code with them compiles in half the time.
+        args += ["-O1", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
     return args
 
 
