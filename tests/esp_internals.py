@@ -24,6 +24,8 @@ DIRECTORIES = ("core", "crypto", "esp", "bench")
 BUILD = ROOT / "build" / "test-objects"
 WARNINGS = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread")
 
+PLAIN_FLAGS = ("-O1", "-fPIC")
+
 
 def sources(directories: Sequence[str] = DIRECTORIES) -> list[Path]:
     return sorted(p for d in directories for p in (CSRC / d).rglob("*") if p.suffix in (".c", ".S"))
@@ -89,7 +91,7 @@ def load() -> tuple[Any, Any]:
         "struct gw_counter_slot *gw_counters_take(gw_counter_page *page);"
         "void gw_counters_release(struct gw_counter_slot *slot);"
     )
-    objects = compile_objects(("-O1", "-fPIC"), sources())
+    objects = compile_objects(PLAIN_FLAGS, sources())
     lib = ffi.dlopen(str(link(objects, ("-shared",), "internals.so")))
     err = ffi.new("gw_err *")
     failed = lib.gw_init(err)
