@@ -52,10 +52,34 @@ GW_INLINE GW_TARGET_VAES gw_four gw_xor_four(gw_four v, gw_four w)
 		(v).d = op((v).d, k_);                                                                                         \
 	} while (0)
 
+/* Rounds 1 to the last but one, without a loop: its end would be mispredicted. R(r) is one of them. */
+#define GW_AES_ROUNDS(rounds, R)                                                                                       \
+	do {                                                                                                               \
+		R(1);                                                                                                          \
+		R(2);                                                                                                          \
+		R(3);                                                                                                          \
+		R(4);                                                                                                          \
+		R(5);                                                                                                          \
+		R(6);                                                                                                          \
+		R(7);                                                                                                          \
+		R(8);                                                                                                          \
+		R(9);                                                                                                          \
+		if ((rounds) > 10) {                                                                                           \
+			R(10);                                                                                                     \
+			R(11);                                                                                                     \
+		}                                                                                                              \
+		if ((rounds) > 12) {                                                                                           \
+			R(12);                                                                                                     \
+			R(13);                                                                                                     \
+		}                                                                                                              \
+	} while (0)
+
 GW_INLINE GW_TARGET_VAES gw_four gw_vaes_encrypt4(const uint8_t rk[15][16], uint32_t rounds, gw_four v)
 {
 	GW_VAES_ROUND(_mm512_xor_si512, v, gw_key512(rk[0]));
-	for (uint32_t r = 1; r < rounds; r++) GW_VAES_ROUND(_mm512_aesenc_epi128, v, gw_key512(rk[r]));
+#define R(r) GW_VAES_ROUND(_mm512_aesenc_epi128, v, gw_key512(rk[r]))
+	GW_AES_ROUNDS(rounds, R);
+#undef R
 	GW_VAES_ROUND(_mm512_aesenclast_epi128, v, gw_key512(rk[rounds]));
 	return v;
 }
@@ -63,7 +87,9 @@ GW_INLINE GW_TARGET_VAES gw_four gw_vaes_encrypt4(const uint8_t rk[15][16], uint
 GW_INLINE GW_TARGET_VAES gw_four gw_vaes_decrypt4(const uint8_t rk[15][16], uint32_t rounds, gw_four v)
 {
 	GW_VAES_ROUND(_mm512_xor_si512, v, gw_key512(rk[0]));
-	for (uint32_t r = 1; r < rounds; r++) GW_VAES_ROUND(_mm512_aesdec_epi128, v, gw_key512(rk[r]));
+#define R(r) GW_VAES_ROUND(_mm512_aesdec_epi128, v, gw_key512(rk[r]))
+	GW_AES_ROUNDS(rounds, R);
+#undef R
 	GW_VAES_ROUND(_mm512_aesdeclast_epi128, v, gw_key512(rk[rounds]));
 	return v;
 }

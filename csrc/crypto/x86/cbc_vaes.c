@@ -68,12 +68,15 @@ GW_TARGET_VAES static void run16(gw_cbc_lanes *l, size_t blocks)
 		v.b = _mm512_ternarylogic_epi64(v.b, gather_block(l, 1, at), lk.k[0][1], 0x96);
 		v.c = _mm512_ternarylogic_epi64(v.c, gather_block(l, 2, at), lk.k[0][2], 0x96);
 		v.d = _mm512_ternarylogic_epi64(v.d, gather_block(l, 3, at), lk.k[0][3], 0x96);
-		for (uint32_t r = 1; r < rounds; r++) {
-			v.a = _mm512_aesenc_epi128(v.a, lk.k[r][0]);
-			v.b = _mm512_aesenc_epi128(v.b, lk.k[r][1]);
-			v.c = _mm512_aesenc_epi128(v.c, lk.k[r][2]);
-			v.d = _mm512_aesenc_epi128(v.d, lk.k[r][3]);
-		}
+#define R(r)                                                                                                           \
+	do {                                                                                                               \
+		v.a = _mm512_aesenc_epi128(v.a, lk.k[r][0]);                                                                   \
+		v.b = _mm512_aesenc_epi128(v.b, lk.k[r][1]);                                                                   \
+		v.c = _mm512_aesenc_epi128(v.c, lk.k[r][2]);                                                                   \
+		v.d = _mm512_aesenc_epi128(v.d, lk.k[r][3]);                                                                   \
+	} while (0)
+		GW_AES_ROUNDS(rounds, R);
+#undef R
 		v.a = _mm512_aesenclast_epi128(v.a, lk.k[rounds][0]);
 		v.b = _mm512_aesenclast_epi128(v.b, lk.k[rounds][1]);
 		v.c = _mm512_aesenclast_epi128(v.c, lk.k[rounds][2]);

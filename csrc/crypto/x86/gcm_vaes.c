@@ -324,23 +324,7 @@ GW_INLINE GW_TARGET_VAES __m128i tail(packet *p, size_t at, uint32_t blocks, boo
 		const __m512i key = gw_key512(k->rk[r]);                                                                       \
 		GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm512_aesenc_epi128(v[i], key);                                  \
 	} while (0)
-	TAIL_ROUND(1);
-	TAIL_ROUND(2);
-	TAIL_ROUND(3);
-	TAIL_ROUND(4);
-	TAIL_ROUND(5);
-	TAIL_ROUND(6);
-	TAIL_ROUND(7);
-	TAIL_ROUND(8);
-	TAIL_ROUND(9);
-	if (k->rounds > 10) {
-		TAIL_ROUND(10);
-		TAIL_ROUND(11);
-	}
-	if (k->rounds > 12) {
-		TAIL_ROUND(12);
-		TAIL_ROUND(13);
-	}
+	GW_AES_ROUNDS(k->rounds, TAIL_ROUND);
 	GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm512_aesenclast_epi128(v[i], gw_key512(k->rk[k->rounds]));
 	if (first) p->mask = _mm512_extracti32x4_epi32(v[0], 1);
 	GW_UNROLL for (int i = 0; i < n; i++)
