@@ -52,6 +52,13 @@ void gw_spe_warm(const void *table, const gw_op *ops, size_t n)
 	if (bytes >= PREFETCH_MIN) gw_spe_prefetch(table);
 }
 
+/* One request of one short span, as latency tests and small packets bring it: straight into the assembly. */
+static inline bool is_single(const gw_op *ops, size_t n)
+{
+	return n == 1 && ops->n_in == 1 && (ops->flags & GW_OP_IV_NONCE) == 0 && ops->in[0].len >= 16 &&
+		   ops->in[0].len < PREFETCH_MIN;
+}
+
 typedef void (*ecb_fn)(const uint32_t *rk, const uint8_t *in, uint8_t *out, size_t blocks, const void *table,
 					   uint32_t rounds);
 
@@ -68,6 +75,11 @@ static __attribute__((noinline)) void ecb(const gw_op *op, ecb_fn run, const uin
 
 static void ecb_encrypt(gw_op *ops, size_t n)
 {
+	if (is_single(ops, n)) {
+		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
+		gw_spe_aes_ecb_enc(k->enc, ops->in[0].data, ops->out, ops->in[0].len / 16, gw_spe_aes_te, k->rounds);
+		return;
+	}
 	gw_spe_warm(gw_spe_aes_te, ops, n);
 	for (const gw_op *end = ops + n; ops < end; ops++) {
 		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
@@ -77,6 +89,11 @@ static void ecb_encrypt(gw_op *ops, size_t n)
 
 static void ecb_decrypt(gw_op *ops, size_t n)
 {
+	if (is_single(ops, n)) {
+		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
+		gw_spe_aes_ecb_dec(k->dec, ops->in[0].data, ops->out, ops->in[0].len / 16, gw_spe_aes_td, k->rounds);
+		return;
+	}
 	gw_spe_warm(gw_spe_aes_td, ops, n);
 	for (const gw_op *end = ops + n; ops < end; ops++) {
 		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
@@ -101,13 +118,6 @@ static __attribute__((noinline)) void cbc_encrypt_batch(gw_op *ops, size_t n)
 			out += 16 * blocks;
 		}
 	}
-}
-
-/* One request of one short span, as latency tests and small packets bring it: straight into the assembly. */
-static inline bool is_single(const gw_op *ops, size_t n)
-{
-	return n == 1 && ops->n_in == 1 && (ops->flags & GW_OP_IV_NONCE) == 0 && ops->in[0].len >= 16 &&
-		   ops->in[0].len < PREFETCH_MIN;
 }
 
 static void cbc_encrypt(gw_op *ops, size_t n)
@@ -177,27 +187,30 @@ static void ctr_constants(const gw_spe_aes_key *k, const uint8_t counter[16], gw
 void gw_spe_ctr_bytes(const gw_spe_aes_key *k, uint8_t counter[16], bool wrap32, const uint8_t *in, uint8_t *out,
 					  size_t len)
 {
-	uint8_t last[16];
+	uint8_t stream[16];
 	gw_spe_ctr c;
 
-	while (len > 0) {
-		const size_t blocks = len < 16 ? 1 : len / 16, shared = 256u - counter[15];
-		const size_t n = blocks < shared ? blocks : shared;
+	while (len > 16) {
+		const size_t blocks = len / 16, shared = 256u - counter[15], n = blocks < shared ? blocks : shared;
 		ctr_constants(k, counter, &c);
-		if (len < 16) {
-			memcpy(last, in, len);
-			gw_spe_aes_ctr(k->enc, last, last, 1, gw_spe_aes_te, k->rounds, &c);
-			memcpy(out, last, len);
-			len = 16;
-		} else {
-			gw_spe_aes_ctr(k->enc, in, out, n, gw_spe_aes_te, k->rounds, &c);
-		}
+		gw_spe_aes_ctr(k->enc, in, out, n, gw_spe_aes_te, k->rounds, &c);
 		if (wrap32)
 			gw_ctr32_add(counter, (uint32_t)n);
 		else
 			gw_ctr128_add(counter, n);
 		in += 16 * n, out += 16 * n, len -= 16 * n;
 	}
+	if (len == 0) return;
+	/* One block, whole or not, is not worth the constants. */
+	gw_spe_aes_ecb_enc(k->enc, counter, stream, 1, gw_spe_aes_te, k->rounds);
+	if (len == 16)
+		gw_xor16(out, in, stream);
+	else
+		gw_xor_bytes(out, in, stream, len);
+	if (wrap32)
+		gw_ctr32_add(counter, 1);
+	else
+		gw_ctr128_add(counter, 1);
 }
 
 static void ctr(gw_op *ops, size_t n)
