@@ -65,6 +65,11 @@ uint64_t gw_coalesce_bad_checksums(const gw_coalesce *co)
 	return co->bad_checksums;
 }
 
+bool gw_coalesce_open(const gw_coalesce *co)
+{
+	return co->open;
+}
+
 /* False: not TCP, or TCP that never joins because of what stands around it. */
 static bool parse(const uint8_t *p, uint32_t len, view *v)
 {

@@ -45,6 +45,9 @@ static void free_loop(gw_loop *l, bool close_tun)
 	gw_coalesce_free(l->co);
 	if (l->box) gw_mailbox_free(l->box);
 	if (l->page) gw_counters_free(l->page, l->page_fd);
+	/* What passed in clear does not outlive the path. (The outer path's buffers go back to the kernel whole.) */
+	if (l->tun_memory) gw_wipe(l->tun_memory, TUN_BYTES);
+	if (l->scratch) gw_wipe(l->scratch, (size_t)GW_LOOP_OUT * GW_SEG_SCRATCH);
 	free(l->tun_memory);
 	free(l->scratch);
 	gw_trains_free(&l->trains);

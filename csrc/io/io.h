@@ -74,6 +74,7 @@ void gw_coalesce_free(gw_coalesce *co);
 /* join false: every packet is flushed by itself. Packets stay where they are until gw_coalesce_flush. */
 void gw_coalesce_add(gw_coalesce *co, const uint8_t *packet, uint32_t len, bool join);
 void gw_coalesce_flush(gw_coalesce *co);
+bool gw_coalesce_open(const gw_coalesce *co); /* something would be flushed */
 uint64_t gw_coalesce_bad_checksums(const gw_coalesce *co);
 
 /* ---- the outer path: a small table of functions; one send = one (peer, TOS, DF, segment size) ---- */
@@ -95,11 +96,14 @@ typedef struct gw_outer_ops {
 	 * Returns packets that the kernel took. */
 	size_t (*send)(gw_outer *o, const gw_train *trains, size_t n, gw_loop_counters *c);
 	/* Receives what is there into its buffers; fills pkts (out, out_len, outer_tos) and from[]; keepalives and
-	 * non-ESP are counted and left out. Buffers stay valid until the next call. Returns packets, 0 = nothing there,
-	 * -errno = the path is dead. */
+	 * non-ESP are counted and left out. Returns packets, 0 = nothing there, -errno = the path is dead. */
 	int (*recv)(gw_outer *o, gw_pkt *pkts, gw_addr *from, size_t max, gw_loop_counters *c);
 	/* The last call filled what it had asked for: another will probably find more. */
 	bool (*more)(const gw_outer *o);
+	/* Another call has room beside the packets that were handed out: these stay valid until release, which must
+	 * come before the next call when there is no room. */
+	bool (*room)(const gw_outer *o);
+	void (*release)(gw_outer *o);
 	/* Takes over what the kernel counted by itself (receive buffer drops) since the last datagram. */
 	void (*settle)(gw_outer *o, gw_loop_counters *c);
 } gw_outer_ops;

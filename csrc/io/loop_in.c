@@ -51,6 +51,21 @@ void gw_loop_write_tun(void *loop, const struct iovec *iov, int iovcnt, const gw
 	gw_loop_stage(l, GW_STAGE_TUN_WRITE);
 }
 
+/* Groups stay open until a receive finds nothing, or has no room: one super-packet of the far client comes in two
+ * trains, and while the first was opened the second has probably arrived. */
+static bool settle(gw_loop *l, bool found)
+{
+	bool more = l->ops->more(l->outer) || (found && gw_coalesce_open(l->co));
+
+	if (!more || !l->ops->room(l->outer)) {
+		gw_coalesce_flush(l->co);
+		l->ops->release(l->outer);
+	}
+	l->c.coalesce_bad_checksum = gw_coalesce_bad_checksums(l->co);
+	gw_loop_stage(l, GW_STAGE_COALESCE);
+	return more;
+}
+
 bool gw_loop_in(gw_loop *l, uint64_t now_ns)
 {
 	int got = l->ops->recv(l->outer, l->in, l->from, GW_LOOP_IN, &l->c);
@@ -58,7 +73,7 @@ bool gw_loop_in(gw_loop *l, uint64_t now_ns)
 
 	gw_loop_stage(l, GW_STAGE_RECV);
 	if (got < 0) gw_loop_die(l, got, "receiving from the outer socket");
-	if (got <= 0) return l->ops->more(l->outer);
+	if (got <= 0) return settle(l, false);
 	gw_sadb_lookup(l->sadb, l->in, (size_t)got);
 	for (uint32_t i = 0; i < (uint32_t)got; i++) {
 		if (!l->in[i].sa) {
@@ -78,8 +93,5 @@ bool gw_loop_in(gw_loop *l, uint64_t now_ns)
 	gw_loop_stage(l, GW_STAGE_OPEN);
 	for (uint32_t i = 0; i < n; i++)
 		if (l->in[i].status == GW_OK) gw_coalesce_add(l->co, l->in[i].inner, l->in[i].inner_len, l->coalesce);
-	gw_coalesce_flush(l->co);
-	l->c.coalesce_bad_checksum = gw_coalesce_bad_checksums(l->co);
-	gw_loop_stage(l, GW_STAGE_COALESCE);
-	return l->ops->more(l->outer);
+	return settle(l, true);
 }

@@ -22,20 +22,20 @@ static void udp_close(gw_outer *o)
 		if (o->fd[i] >= 0) close(o->fd[i]);
 	free(o->rx_msgs);
 	free(o->tx_msgs);
-	if (o->buffers) munmap(o->buffers, (size_t)BUFFER_STRIDE * GW_UDP_MESSAGES);
+	if (o->buffers) munmap(o->buffers, (size_t)BUFFER_STRIDE * GW_UDP_SLOTS);
 	free(o);
 }
 
 /* Everything that stays the same from call to call is set once. */
 static bool make_buffers(gw_outer *o)
 {
-	o->rx_msgs = calloc(GW_UDP_MESSAGES, sizeof *o->rx_msgs);
+	o->rx_msgs = calloc(GW_UDP_SLOTS, sizeof *o->rx_msgs);
 	o->tx_msgs = calloc(GW_UDP_MESSAGES, sizeof *o->tx_msgs);
 	o->buffers =
-		mmap(NULL, (size_t)BUFFER_STRIDE * GW_UDP_MESSAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mmap(NULL, (size_t)BUFFER_STRIDE * GW_UDP_SLOTS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (o->buffers == MAP_FAILED) o->buffers = NULL;
 	if (!o->rx_msgs || !o->tx_msgs || !o->buffers) return false;
-	for (uint32_t i = 0; i < GW_UDP_MESSAGES; i++) {
+	for (uint32_t i = 0; i < GW_UDP_SLOTS; i++) {
 		struct msghdr *m = &o->rx_msgs[i].msg_hdr;
 		o->rx_iov[i] = (struct iovec){o->buffers + (size_t)i * BUFFER_STRIDE, GW_UDP_MESSAGE_BYTES};
 		m->msg_name = &o->rx_names[i];
@@ -85,7 +85,18 @@ static int udp_fd(const gw_outer *o)
 
 static bool udp_more(const gw_outer *o)
 {
-	return o->next < o->got || o->full;
+	return o->next < o->end || o->full;
+}
+
+static bool udp_room(const gw_outer *o)
+{
+	if (o->next < o->end) return true; /* the next call parses on */
+	return o->end + o->want <= (o->want == GW_UDP_BIG_MESSAGES ? GW_UDP_BIG_SLOTS : GW_UDP_SLOTS);
+}
+
+static void udp_release(gw_outer *o)
+{
+	if (o->next == o->end) o->next = o->end = 0;
 }
 
 static void udp_settle(gw_outer *o, gw_loop_counters *c)
@@ -105,5 +116,7 @@ const gw_outer_ops gw_outer_udp = {
 	.send = gw_udp_send,
 	.recv = gw_udp_recv,
 	.more = udp_more,
+	.room = udp_room,
+	.release = udp_release,
 	.settle = udp_settle,
 };

@@ -9,10 +9,12 @@
 
 /* One recvmmsg. A GRO buffer takes up to 64 KB, as does a reassembled datagram; the stride is padded so that the
  * starts of many small datagrams do not fall into the same cache sets. */
-#define GW_UDP_MESSAGES      64
-#define GW_UDP_MESSAGE_BYTES 65536
-#define GW_UDP_BIG_MESSAGES  4 /* asked for when they come full: more would leave the cache before they are opened */
+#define GW_UDP_MESSAGES      64  /* of one call */
+#define GW_UDP_SLOTS         128 /* buffers: packets of several calls may be held together, to be joined */
+#define GW_UDP_BIG_SLOTS     16  /* held when they come full: more would leave the cache before they are written */
+#define GW_UDP_BIG_MESSAGES  4
 #define GW_UDP_BIG_BYTES     8192
+#define GW_UDP_MESSAGE_BYTES 65536
 #define GW_UDP_STRIDE_PAD    192
 #define GW_UDP_CONTROL       128
 
@@ -33,14 +35,14 @@ struct gw_outer {
 	uint32_t drops_seen; /* SO_RXQ_OVFL, as last counted */
 	/* receiving */
 	uint8_t *buffers;
-	uint32_t want;            /* messages to ask for: few when they are big, so that the batch stays in the cache */
-	uint32_t got, next, from; /* messages of the last call; the one being parsed; offset inside it */
+	uint32_t want;            /* messages to ask for: few when they are big */
+	uint32_t next, end, from; /* slots of the last call that are not parsed to their end; offset inside the first */
 	bool full;                /* the last call brought as many as were asked for */
-	gw_udp_rx rx[GW_UDP_MESSAGES];
+	gw_udp_rx rx[GW_UDP_SLOTS];
 	struct mmsghdr *rx_msgs;
-	struct iovec rx_iov[GW_UDP_MESSAGES];
-	struct sockaddr_storage rx_names[GW_UDP_MESSAGES];
-	_Alignas(8) uint8_t rx_control[GW_UDP_MESSAGES][GW_UDP_CONTROL];
+	struct iovec rx_iov[GW_UDP_SLOTS];
+	struct sockaddr_storage rx_names[GW_UDP_SLOTS];
+	_Alignas(8) uint8_t rx_control[GW_UDP_SLOTS][GW_UDP_CONTROL];
 	/* sending */
 	struct mmsghdr *tx_msgs;
 	struct iovec tx_iov[GW_UDP_MESSAGES];

@@ -61,20 +61,21 @@ static void parse_message(gw_outer *o, uint32_t i, gw_loop_counters *c)
 		gw_udp_from_sockaddr(&o->rx_names[i], &r->from);
 }
 
-/* Asks for more. 0: nothing there. */
+/* Asks for more, into the slots behind those that are still held. 0: nothing there. */
 static int refill(gw_outer *o, gw_loop_counters *c)
 {
+	uint32_t first = o->end, want = o->want;
 	uint64_t bytes = 0;
 	long got;
 
-	for (uint32_t i = 0; i < o->want; i++) { /* the kernel wrote over these */
+	if (want > GW_UDP_SLOTS - first) want = GW_UDP_SLOTS - first;
+	for (uint32_t i = first; i < first + want; i++) { /* the kernel wrote over these */
 		struct msghdr *m = &o->rx_msgs[i].msg_hdr;
 		m->msg_namelen = sizeof o->rx_names[i];
 		m->msg_controllen = GW_UDP_CONTROL;
 	}
-	o->got = o->next = o->from = 0;
 	o->full = false;
-	do got = recv_many(o->fd[0], o->rx_msgs, o->want);
+	do got = recv_many(o->fd[0], o->rx_msgs + first, want);
 	while (got < 0 && errno == EINTR);
 	if (got < 0) {
 		if (errno == EAGAIN || errno == EWOULDBLOCK) return 0;
@@ -83,13 +84,13 @@ static int refill(gw_outer *o, gw_loop_counters *c)
 		return 0;
 	}
 	c->udp_recvs++;
-	for (uint32_t i = 0; i < (uint32_t)got; i++) {
+	o->end = first + (uint32_t)got;
+	for (uint32_t i = first; i < o->end; i++) {
 		parse_message(o, i, c);
 		bytes += o->rx[i].len;
 	}
 	c->udp_recv_bytes += bytes;
-	o->got = (uint32_t)got;
-	o->full = o->got == o->want;
+	o->full = (uint32_t)got == want;
 	o->want = bytes > (uint64_t)got * GW_UDP_BIG_BYTES ? GW_UDP_BIG_MESSAGES : GW_UDP_MESSAGES;
 	return (int)got;
 }
@@ -113,11 +114,11 @@ int gw_udp_recv(gw_outer *o, gw_pkt *pkts, gw_addr *from, size_t max, gw_loop_co
 {
 	size_t n = 0;
 
-	if (o->next == o->got) { /* never earlier: the packets handed out last still lie in the buffers */
+	if (o->next == o->end) {
 		int got = refill(o, c);
 		if (got <= 0) return got;
 	}
-	for (; o->next < o->got; o->next++, o->from = 0) {
+	for (; o->next < o->end; o->next++, o->from = 0) {
 		const gw_udp_rx *r = &o->rx[o->next];
 		while (o->from < r->len) {
 			if (n == max) goto full;
