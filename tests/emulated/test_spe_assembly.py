@@ -45,6 +45,20 @@ def test_reserved_registers_are_left_alone(source: Path, tmp_path: Path) -> None
             assert re.search(r"\b(stwu\s+r1,-\d+\(r1\)|addi\s+r1,r1,\d+)", line), line
 
 
+def spe_instructions(*files: Path) -> int:
+    listing = spe_build.tool(spe_build.GNU_PREFIX + "objdump", "-d", "-M", "e500", *map(str, files))
+    return len(re.findall(r"^\s+[0-9a-f]+:\t[0-9a-f ]+\t(?:ev|ef|brinc)", listing, re.MULTILINE))
+
+
+def test_compiled_code_leaves_the_upper_halves_alone() -> None:
+    """The assembly keeps only the low halves of r14-r31 for its caller. That is enough as long as no other code in the
+    binary, libc's included, has an SPE instruction: clang would use them for doubles without soft float."""
+    spe_build.check_tools()
+    ours = [spe_build.MACHINE.gwnode.parent / "crypto" / "ppc" / f"{p.name}.o" for p in ASSEMBLY]
+    assert spe_instructions(*ours) > 4000
+    assert spe_instructions(spe_build.MACHINE.gwnode) == spe_instructions(*ours)
+
+
 def test_the_interleaved_code_is_what_its_generator_writes() -> None:
     path = spe_build.SOURCES / "cbc_sha256_spe.py"
     spec = importlib.util.spec_from_file_location("cbc_sha256_spe", path)
