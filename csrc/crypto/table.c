@@ -90,7 +90,10 @@
 	X(ecb_aes_neonbs)                                                                                                  \
 	X(cbc_aes_neonbs)                                                                                                  \
 	X(ctr_aes_neonbs)                                                                                                  \
-	X(xts_aes_neonbs)
+	X(xts_aes_neonbs)                                                                                                   \
+	X(xts_speck64_neon)                                                                                                 \
+	X(xts_speck128_neon) \
+	X(chacha20poly1305_neon)
 #else
 #define AARCH64
 #endif

@@ -159,15 +159,6 @@ static int xts_setkey(void *ctx, const uint8_t *key, size_t len)
 	return gw_aes_neon_setkey(&k->tweak, key + len / 2, len / 2);
 }
 
-/* Times x^8, one byte further: the byte r that leaves at the top stands at the bottom after the rotation, and
- * r * 0x86 added to it is r * 0x87. */
-NEON_INLINE uint8x16_t times_x8(uint8x16_t t)
-{
-	const uint8x16_t rotated = vextq_u8(t, t, 15);
-	const poly16x8_t product = vmull_p8(vreinterpret_p8_u8(vget_low_u8(rotated)), vcreate_p8(0x86));
-	return veorq_u8(rotated, vreinterpretq_u8_p16(product));
-}
-
 /* Whole blocks by groups of eight; tweak is kept up to date. Returns how many were done. */
 static size_t xts_groups(uint8_t *out, const uint8_t *in, size_t blocks, const gw_aes_neonbs_key *k, uint8_t *tweak,
 						 bool decrypt)
@@ -188,7 +179,7 @@ static size_t xts_groups(uint8_t *out, const uint8_t *in, size_t blocks, const g
 		{
 			const uint8x16_t ti = vld1q_u8(t[i]);
 			vst1q_u8(out + 16 * i, veorq_u8(vld1q_u8(text + 16 * i), ti));
-			vst1q_u8(t[i], times_x8(ti));
+			vst1q_u8(t[i], neon_times_x8(ti));
 		}
 	}
 	memcpy(tweak, t[0], 16);
