@@ -22,8 +22,9 @@ CE int gw_aes_ce_setkey(void *ctx, const uint8_t *key, size_t len)
 	const uint32_t nk = (uint32_t)len / 4, words = 4 * (nk + 7);
 	uint32_t w[4 * (CE_MAX_ROUNDS + 1)], rcon = 1;
 	k->rounds = nk + 6;
-	for (uint32_t i = 0; i < nk; i++) w[i] = gw_load_le32(key + 4 * i);
-	for (uint32_t i = nk; i < words; i++) {
+	CE_ROLLED for (uint32_t i = 0; i < nk; i++) w[i] = gw_load_le32(key + 4 * i);
+	CE_ROLLED for (uint32_t i = nk; i < words; i++)
+	{
 		uint32_t t = w[i - 1];
 		if (i % nk == 0) {
 			t = sub_word(t >> 8 | t << 24) ^ rcon;
@@ -33,10 +34,11 @@ CE int gw_aes_ce_setkey(void *ctx, const uint8_t *key, size_t len)
 		}
 		w[i] = w[i - nk] ^ t;
 	}
-	for (uint32_t i = 0; i < words; i++) gw_store_le32(k->enc[i / 4] + i % 4 * 4, w[i]);
+	CE_ROLLED for (uint32_t i = 0; i < words; i++) gw_store_le32(k->enc[i / 4] + i % 4 * 4, w[i]);
 	gw_wipe(w, sizeof w);
 	memcpy(k->dec[0], k->enc[k->rounds], 16);
-	for (uint32_t r = 1; r < k->rounds; r++) vst1q_u8(k->dec[r], vaesimcq_u8(vld1q_u8(k->enc[k->rounds - r])));
+	CE_ROLLED for (uint32_t r = 1; r < k->rounds; r++)
+		vst1q_u8(k->dec[r], vaesimcq_u8(vld1q_u8(k->enc[k->rounds - r])));
 	memcpy(k->dec[k->rounds], k->enc[0], 16);
 	return 0;
 }

@@ -37,8 +37,9 @@ int gw_aes_neon_setkey(void *ctx, const uint8_t *key, size_t len)
 	uint32_t w[60], rcon = 1;
 	aes_neon_load_tables(&t, false);
 	k->rounds = nk + 6;
-	for (uint32_t i = 0; i < nk; i++) w[i] = gw_load_le32(key + 4 * i);
-	for (uint32_t i = nk; i < words; i++) {
+	NEON_ROLLED for (uint32_t i = 0; i < nk; i++) w[i] = gw_load_le32(key + 4 * i);
+	NEON_ROLLED for (uint32_t i = nk; i < words; i++)
+	{
 		uint32_t v = w[i - 1];
 		if (i % nk == 0 || (nk == 8 && i % nk == 4)) {
 			uint8x16_t s = vreinterpretq_u8_u32(vdupq_n_u32(v));
@@ -51,12 +52,13 @@ int gw_aes_neon_setkey(void *ctx, const uint8_t *key, size_t len)
 		}
 		w[i] = w[i - nk] ^ v;
 	}
-	for (uint32_t i = 0; i < words; i++) gw_store_le32(k->enc[i / 4] + i % 4 * 4, w[i]);
+	NEON_ROLLED for (uint32_t i = 0; i < words; i++) gw_store_le32(k->enc[i / 4] + i % 4 * 4, w[i]);
 	gw_wipe(w, sizeof w);
 	memcpy(k->dec[0], k->enc[k->rounds], 16);
 	memcpy(k->dec[k->rounds], k->enc[0], 16);
 	const uint8x16_t turn = vld1q_u8(gw_aes_neon_table_of[1].shift_turn);
-	for (uint32_t r = 1; r < k->rounds; r++) {
+	NEON_ROLLED for (uint32_t r = 1; r < k->rounds; r++)
+	{
 		const uint8x16_t a = vld1q_u8(k->enc[k->rounds - r]), u = veorq_u8(a, aes_neon_turn2(a));
 		const uint8x16_t m = veorq_u8(a, aes_neon_times2(aes_neon_times2(u)));
 		vst1q_u8(k->dec[r], aes_neon_mix(m, vqtbl1q_u8(m, turn)));

@@ -188,7 +188,7 @@ void gw_aes_neonbs_decrypt8(uint8_t *out, const uint8_t *in, const gw_aes_neonbs
 static void key_planes(gw_planes to, const uint8_t *key, uint32_t undo, uint8_t constant)
 {
 	const v k = vqtbl1q_u8(vld1q_u8(key), vld1q_u8(shifts[(0 - undo) & 3])) ^ vdupq_n_u8(constant);
-	for (int i = 0; i < 8; i++) vst1q_u8(to[i], vtstq_u8(k, vdupq_n_u8((uint8_t)(1u << i))));
+	NEON_ROLLED for (int i = 0; i < 8; i++) vst1q_u8(to[i], vtstq_u8(k, vdupq_n_u8((uint8_t)(1u << i))));
 }
 
 int gw_aes_neonbs_setkey(void *ctx, const uint8_t *key, size_t len)

@@ -112,9 +112,11 @@ void gw_ghash_neon_setkey(gw_ghash_neon_key *k, const uint8_t h[16])
 	const uint8x16_t one = vrbitq_u8(vld1q_u8(h));
 	uint8x16_t rotate[3], power = one;
 	load_rotations(rotate);
-	for (int i = 3; i >= 0; i--) {
+	NEON_ROLLED for (int i = 3; i >= 0; i--)
+	{
 		gw_ghash_neon_pair *p = &k->pair[i];
-		for (int j = 0; j < 2; j++) { /* the odd power first, it is the lower one */
+		NEON_ROLLED for (int j = 0; j < 2; j++)
+		{ /* the odd power first, it is the lower one */
 			uint8_t(*to)[16] = j == 0 ? p->low : p->high;
 			const uint8x16_t m = veorq_u8(power, vextq_u8(power, power, 8));
 			for (int s = 0; s < GHASH_NEON_SHIFTS; s++) {

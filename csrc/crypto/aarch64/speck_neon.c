@@ -42,7 +42,8 @@ static int setkey64(void *ctx, const uint8_t *key, size_t len)
 		const uint8_t *from = key + 16 * half;
 		uint32_t y = gw_load_le32(from), l[3];
 		for (int i = 0; i < 3; i++) l[i] = gw_load_le32(from + 4 + 4 * i);
-		for (uint32_t i = 0; i < ROUNDS64; i++) {
+		NEON_ROLLED for (uint32_t i = 0; i < ROUNDS64; i++)
+		{
 			if (half)
 				k->tweak[i] = y;
 			else
@@ -61,7 +62,8 @@ static int setkey128(void *ctx, const uint8_t *key, size_t len)
 		const uint8_t *from = key + 32 * half;
 		uint64_t y = gw_load_le64(from), l[3];
 		for (int i = 0; i < 3; i++) l[i] = gw_load_le64(from + 8 + 8 * i);
-		for (uint64_t i = 0; i < ROUNDS128; i++) {
+		NEON_ROLLED for (uint64_t i = 0; i < ROUNDS128; i++)
+		{
 			if (half)
 				k->tweak[i] = y;
 			else
@@ -79,9 +81,9 @@ static void block64(const speck64_key *k, bool decrypt, const uint8_t *tweak, co
 	const uint32_t ty = gw_load_le32(tweak), tx = gw_load_le32(tweak + 4);
 	uint32_t y = gw_load_le32(in) ^ ty, x = gw_load_le32(in + 4) ^ tx;
 	if (decrypt)
-		for (int i = ROUNDS64 - 1; i >= 0; i--) DEC32(x, y, k->data[i][0]);
+		NEON_ROLLED for (int i = ROUNDS64 - 1; i >= 0; i--) DEC32(x, y, k->data[i][0]);
 	else
-		for (int i = 0; i < ROUNDS64; i++) ENC32(x, y, k->data[i][0]);
+		NEON_ROLLED for (int i = 0; i < ROUNDS64; i++) ENC32(x, y, k->data[i][0]);
 	gw_store_le32(out, y ^ ty);
 	gw_store_le32(out + 4, x ^ tx);
 }
@@ -91,9 +93,9 @@ static void block128(const speck128_key *k, bool decrypt, const uint8_t *tweak, 
 	const uint64_t ty = gw_load_le64(tweak), tx = gw_load_le64(tweak + 8);
 	uint64_t y = gw_load_le64(in) ^ ty, x = gw_load_le64(in + 8) ^ tx;
 	if (decrypt)
-		for (int i = ROUNDS128 - 1; i >= 0; i--) DEC64(x, y, k->data[i][0]);
+		NEON_ROLLED for (int i = ROUNDS128 - 1; i >= 0; i--) DEC64(x, y, k->data[i][0]);
 	else
-		for (int i = 0; i < ROUNDS128; i++) ENC64(x, y, k->data[i][0]);
+		NEON_ROLLED for (int i = 0; i < ROUNDS128; i++) ENC64(x, y, k->data[i][0]);
 	gw_store_le64(out, y ^ ty);
 	gw_store_le64(out + 8, x ^ tx);
 }
@@ -170,7 +172,8 @@ NEON_INLINE void first_tweaks128(uint8x16_t *t, const uint8_t *tweak)
 {
 	uint8_t next[16];
 	memcpy(next, tweak, 16);
-	for (int i = 0; i < 8; i++) {
+	NEON_ROLLED for (int i = 0; i < 8; i++)
+	{
 		t[i] = vld1q_u8(next);
 		gw_xts_next(next);
 	}
@@ -248,7 +251,8 @@ NEON_INLINE void next_tweaks64(uint8x16_t *t)
 			else                                                                                                       \
 				groups##width(k, false, tweak, in, out, n);                                                            \
 			in += n * GROUP_BYTES, out += n * GROUP_BYTES, here -= n * (GROUP_BYTES / block_bytes);                    \
-			for (; here > 0; here--, in += block_bytes, out += block_bytes) {                                          \
+			NEON_ROLLED for (; here > 0; here--, in += block_bytes, out += block_bytes)                                \
+			{                                                                                                          \
 				block##width(k, decrypt, tweak, in, out);                                                              \
 				next(tweak);                                                                                           \
 			}                                                                                                          \
@@ -289,7 +293,7 @@ NEON_INLINE void next_tweaks64(uint8x16_t *t)
 static void first_tweak64(const speck64_key *k, const uint8_t *iv, uint8_t *tweak)
 {
 	uint32_t y = gw_load_le32(iv), x = gw_load_le32(iv + 4);
-	for (int i = 0; i < ROUNDS64; i++) ENC32(x, y, k->tweak[i]);
+	NEON_ROLLED for (int i = 0; i < ROUNDS64; i++) ENC32(x, y, k->tweak[i]);
 	gw_store_le32(tweak, y);
 	gw_store_le32(tweak + 4, x);
 }
@@ -297,7 +301,7 @@ static void first_tweak64(const speck64_key *k, const uint8_t *iv, uint8_t *twea
 static void first_tweak128(const speck128_key *k, const uint8_t *iv, uint8_t *tweak)
 {
 	uint64_t y = gw_load_le64(iv), x = gw_load_le64(iv + 8);
-	for (int i = 0; i < ROUNDS128; i++) ENC64(x, y, k->tweak[i]);
+	NEON_ROLLED for (int i = 0; i < ROUNDS128; i++) ENC64(x, y, k->tweak[i]);
 	gw_store_le64(tweak, y);
 	gw_store_le64(tweak + 8, x);
 }
