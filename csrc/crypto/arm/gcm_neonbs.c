@@ -8,6 +8,7 @@
 #include "../block.h"
 #include "../spans.h"
 #include "aes_neonbs.h"
+#include "copy.h"
 #include "ghash_neon.h"
 #include "ghash_sum.h"
 
@@ -102,7 +103,7 @@ static void seal_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const gcm_key *k = (const gcm_key *)ops[i].key;
 		full_tag(k, &ops[i], true, mask[i], y);
-		memcpy(ops[i].tag, y, ops[i].tag_len);
+		gw_copy_few(ops[i].tag, y, ops[i].tag_len);
 		ops[i].status = 0;
 	}
 	gw_wipe(mask, sizeof mask);

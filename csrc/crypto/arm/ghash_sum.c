@@ -2,26 +2,15 @@
 #if defined(__arm__) && !defined(__ARMEB__)
 #include "neon.h"
 
+#include "copy.h"
 #include "ghash_sum.h"
 
-/* Appends len bytes and pads. Out of line copies cost more than they move here. */
+/* Appends len bytes and pads. */
 static size_t fill(gw_ghash_sum *s, const uint8_t *data, size_t len)
 {
 	uint8_t *to = s->buf + s->used;
-	const uint8_t *end = data + (len & ~(size_t)15);
-	for (; data < end; data += 16, to += 16) vst1q_u8(to, vld1q_u8(data));
-	if (len & 15) {
-		vst1q_u8(to, vdupq_n_u8(0));
-		if (len & 8) {
-			vst1_u8(to, vld1_u8(data));
-			data += 8, to += 8;
-		}
-		if (len & 4) {
-			memcpy(to, data, 4);
-			data += 4, to += 4;
-		}
-		for (size_t i = 0; i < (len & 3); i++) to[i] = data[i];
-	}
+	if (len & 15) vst1q_u8(to + (len & ~(size_t)15), vdupq_n_u8(0));
+	gw_copy_few(to, data, len);
 	s->used += (len + 15) & ~(size_t)15;
 	return len;
 }

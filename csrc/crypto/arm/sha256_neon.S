@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * SHA-256 (FIPS 180-4, 6.2), one stream: the message schedule of two blocks at once in NEON, the rounds in the
- * integer unit. NEON holds words t and t+1 of both blocks in a register (A_t, B_t, A_t+1, B_t+1), so that sigma1,
- * which looks back two words only, fills a whole register; it runs while the rounds of block A do.
+ * SHA-256 (FIPS 180-4, 6.2): the message schedule of two blocks at once in NEON, the rounds in the integer unit. The
+ * blocks follow each other in one stream, or belong to two. NEON holds words t and t+1 of both in a register (A_t,
+ * B_t, A_t+1, B_t+1), so that sigma1, which looks back two words only, fills a whole register; it runs while the
+ * rounds of block A do.
  *
  * Stack: W + K of both blocks, four words of A then four of B: 512 bytes.
  */
@@ -138,15 +139,16 @@
 .endm
 
 #define WORDS_BYTES 512
-#define FRAME_STATE 512
-#define FRAME_DATA 516
-#define FRAME_LEFT 520
-#define FRAME_SP 524
-#define FRAME_BYTES 544
+#define FRAME_STATE 512 /* of A, then of B */
+#define FRAME_DATA 520  /* of A, then of B */
+#define FRAME_LEFT 528
+#define FRAME_STRIDE 532
+#define FRAME_SP 536
+#define FRAME_BYTES 560
 
-/* state += a..h, and a..h = state: r4-r11. */
-.macro add_state
-	ldr	r12, [sp, #FRAME_STATE]
+/* state += a..h (r4-r11) */
+.macro add_state at
+	ldr	r12, [sp, #\at]
 	ldmia	r12!, {r0-r3}
 	add	r4, r4, r0
 	add	r5, r5, r1
@@ -161,34 +163,66 @@
 	stmia	r12, {r4-r11}
 .endm
 
-/* void gw_sha256_neon_blocks(void *state, const uint8_t *data, size_t blocks); blocks >= 1 */
+.macro enter
+	push	{r4-r11, lr}
+	vpush	{d8-d15}
+	mov	r4, sp
+	sub	sp, sp, #FRAME_BYTES
+	bic	sp, sp, #15
+	str	r4, [sp, #FRAME_SP]
+.endm
+
 	.p2align 4
 .Lk2_off:
 	.word	.Lk2 - .Lk2_pc - 8
+
+/* void gw_sha256_neon_blocks(void *state, const uint8_t *data, size_t blocks); blocks >= 1 */
 	.global	gw_sha256_neon_blocks
 	.hidden	gw_sha256_neon_blocks
 	.type	gw_sha256_neon_blocks, %function
 gw_sha256_neon_blocks:
-	push	{r4-r11, lr}
-	vpush	{d8-d15}
-	mov	r3, sp
-	sub	sp, sp, #FRAME_BYTES
-	bic	sp, sp, #15
-	str	r0, [sp, #FRAME_STATE]
-	str	r3, [sp, #FRAME_SP]
-	ldmia	r0, {r4-r11}
-.Lpair:
-	/* A single block left over is its own partner. */
+	enter
+	mov	r3, r0
+	mov	r4, #128
+	b	.Lbegin
+	.size	gw_sha256_neon_blocks, . - gw_sha256_neon_blocks
+
+/* void gw_sha256_neon_two(uint32_t *state, const uint8_t **data, size_t blocks); state[2][8], data[2]; blocks >= 1 of
+ * either stream */
+	.global	gw_sha256_neon_two
+	.hidden	gw_sha256_neon_two
+	.type	gw_sha256_neon_two, %function
+gw_sha256_neon_two:
+	enter
+	add	r3, r0, #32
+	mov	r4, #64
+	lsl	r2, r2, #1
+	ldmia	r1, {r1, r5}
+	b	.Lbegin_two
+
+/* r0, r3 = states, r1 = data of A, r4 = how far to go in either, r2 = blocks. A block left over is its own partner. */
+.Lbegin:
 	cmp	r2, #1
-	mov	r3, r1
-	addhi	r3, r1, #64
-	add	r0, r3, #64
-	str	r0, [sp, #FRAME_DATA]
+	mov	r5, r1
+	addhi	r5, r1, #64
+.Lbegin_two:
+	str	r0, [sp, #FRAME_STATE]
+	str	r3, [sp, #FRAME_STATE + 4]
+	str	r4, [sp, #FRAME_STRIDE]
 	str	r2, [sp, #FRAME_LEFT]
+	mov	r3, r5
+.Lpair:
+	ldr	r0, [sp, #FRAME_STATE]
+	ldr	r4, [sp, #FRAME_STRIDE]
+	add	r5, r1, r4
+	add	r6, r3, r4
+	str	r5, [sp, #FRAME_DATA]
+	str	r6, [sp, #FRAME_DATA + 4]
 	vld1.8	{d0-d3}, [r1]!
 	vld1.8	{d4-d7}, [r1]
 	vld1.8	{d8-d11}, [r3]!
 	vld1.8	{d12-d15}, [r3]
+	ldmia	r0, {r4-r11}
 	ldr	r12, .Lk2_off
 .Lk2_pc:
 	add	r12, pc, r12
@@ -221,12 +255,14 @@ gw_sha256_neon_blocks:
 	bne	.Lschedule
 	sub	lr, lr, #128
 	sixteen
-	add_state
+	add_state FRAME_STATE
 	ldr	r2, [sp, #FRAME_LEFT]
 	subs	r2, r2, #2
 	blo	.Ldone
 	str	r2, [sp, #FRAME_LEFT]
+	ldr	r0, [sp, #FRAME_STATE + 4]
 	add	lr, sp, #16
+	ldmia	r0, {r4-r11}
 	eor	r3, r5, r6
 .Lsecond:
 	sixteen
@@ -234,25 +270,29 @@ gw_sha256_neon_blocks:
 	add	r0, sp, #WORDS_BYTES + 16
 	cmp	lr, r0
 	bne	.Lsecond
-	add_state
-	ldr	r1, [sp, #FRAME_DATA]
+	add_state FRAME_STATE + 4
 	ldr	r2, [sp, #FRAME_LEFT]
-	cmp	r2, #0
-	bne	.Lpair
+	ldr	r0, [sp, #FRAME_DATA]
+	ldr	r1, [sp, #FRAME_DATA + 4]
+	cmp	r2, #1
+	mov	r3, r1
+	mov	r1, r0
+	moveq	r3, r0
+	bhs	.Lpair
 .Ldone:
 	/* The words are the message: wipe them. */
 	vmov.i8	q0, #0
 	vmov.i8	q1, #0
+	vmov.i8	q2, #0
+	vmov.i8	q3, #0
 	mov	lr, sp
-	mov	r0, #16
-.Lwipe:
-	vst1.8	{d0-d3}, [lr:128]!
-	subs	r0, r0, #1
-	bne	.Lwipe
+.rept 8
+	vstmia	lr!, {d0-d7}
+.endr
 	ldr	sp, [sp, #FRAME_SP]
 	vpop	{d8-d15}
 	pop	{r4-r11, pc}
-	.size	gw_sha256_neon_blocks, . - gw_sha256_neon_blocks
+	.size	gw_sha256_neon_two, . - gw_sha256_neon_two
 
 	.section .note.GNU-stack, "", %progbits
 #endif

@@ -72,8 +72,8 @@
 .Lk_off:
 	.word	.Lk - .Lk_pc - 8
 
-/* void gw_sha256_neon4(uint32_t state[8][4], const uint8_t *data[4], size_t blocks);
- * state 16-byte aligned, word by word, lane by lane. The pointers move on. blocks >= 1. */
+/* void gw_sha256_neon4(uint32_t *state, const uint8_t **data, size_t blocks);
+ * state[8][4], 16-byte aligned; data[4]. blocks >= 1. */
 	.global	gw_sha256_neon4
 	.hidden	gw_sha256_neon4
 	.type	gw_sha256_neon4, %function
@@ -164,7 +164,6 @@ gw_sha256_neon4:
 	subs	r2, r2, #1
 	bne	.Lblock
 
-	stmia	r1, {r4-r7}
 	/* The words are the message: wipe them. */
 	vmov.i8	q0, #0
 	vmov.i8	q1, #0
