@@ -6,6 +6,8 @@
 #include "neon.h"
 
 #include "../spans.h"
+#include "block_sum.h"
+#include "copy.h"
 #include "poly1305_neon.h"
 
 #define LANES 4
@@ -50,7 +52,7 @@ static void run(lanes *l)
 	l->used = 0;
 	if (!l->parts) return;
 	for (uint32_t i = 0; i < LANES; i++) {
-		if (l->part_len[i] > 0) memcpy(l->part_out[i], l->part[i], l->part_len[i]);
+		if (l->part_len[i] > 0) gw_copy_few(l->part_out[i], l->part[i], l->part_len[i]);
 		l->part_len[i] = 0;
 	}
 	l->parts = false;
@@ -104,7 +106,7 @@ static void crypt_bytes(lanes *l, const gw_op *op)
 			row[3] = vaddq_u32(row[3], one);
 			if (l->used == LANES) run(l);
 			const uint32_t i = l->used;
-			memcpy(l->part[i], in, left);
+			gw_copy_few(l->part[i], in, left);
 			l->part_len[i] = (uint32_t)left;
 			l->part_out[i] = out;
 			l->parts = true;
@@ -115,19 +117,19 @@ static void crypt_bytes(lanes *l, const gw_op *op)
 
 static void full_tag(const gw_op *op, bool sealing, const uint8_t key[64], uint8_t tag[16])
 {
-	gw_poly1305 poly;
-	uint8_t lengths[16];
+	gw_poly1305_neon poly;
+	gw_block_sum sum;
 	const size_t len = gw_op_len(op);
-	gw_poly1305_init(&poly, key);
-	if (op->aad_len > 0) gw_poly1305_padded(&poly, op->aad, op->aad_len);
+	gw_poly1305_neon_init(&poly, key);
+	gw_block_sum_start(&sum, gw_poly1305_neon_blocks, &poly);
+	if (op->aad_len > 0) gw_block_sum_update(&sum, op->aad, op->aad_len);
 	if (sealing)
-		gw_poly1305_neon_padded(&poly, op->out, len);
+		gw_block_sum_update(&sum, op->out, len);
 	else
-		for (uint32_t s = 0; s < op->n_in; s++) gw_poly1305_neon_padded(&poly, op->in[s].data, op->in[s].len);
-	gw_store_le64(lengths, op->aad_len);
-	gw_store_le64(lengths + 8, len);
-	gw_poly1305_padded(&poly, lengths, 16);
-	gw_poly1305_finish(&poly, tag);
+		for (uint32_t s = 0; s < op->n_in; s++) gw_block_sum_update(&sum, op->in[s].data, op->in[s].len);
+	gw_block_sum_finish(&sum, vreinterpretq_u8_u64(vcombine_u64(vcreate_u64(op->aad_len), vcreate_u64(len))));
+	gw_poly1305_finish(&poly.p, tag);
+	gw_wipe_few(poly.square, sizeof poly.square);
 }
 
 static void seal_chunk(lanes *l, gw_op *ops, size_t n)
@@ -140,10 +142,10 @@ static void seal_chunk(lanes *l, gw_op *ops, size_t n)
 	run(l);
 	for (size_t i = 0; i < n; i++) {
 		full_tag(&ops[i], true, key[i], tag);
-		memcpy(ops[i].tag, tag, ops[i].tag_len);
+		gw_copy_few(ops[i].tag, tag, ops[i].tag_len);
 		ops[i].status = 0;
 	}
-	gw_wipe(key, n * sizeof key[0]);
+	gw_wipe_few(key, n * sizeof key[0]);
 }
 
 static void open_chunk(lanes *l, gw_op *ops, size_t n)
@@ -157,7 +159,7 @@ static void open_chunk(lanes *l, gw_op *ops, size_t n)
 		if (ops[i].status == 0) crypt_bytes(l, &ops[i]);
 	}
 	run(l);
-	gw_wipe(key, n * sizeof key[0]);
+	gw_wipe_few(key, n * sizeof key[0]);
 }
 
 static void in_chunks(gw_op *ops, size_t n, void (*chunk)(lanes *l, gw_op *ops, size_t n))
@@ -171,7 +173,8 @@ static void in_chunks(gw_op *ops, size_t n, void (*chunk)(lanes *l, gw_op *ops, 
 		chunk(&l, ops, m);
 		ops += m, n -= m;
 	}
-	gw_wipe(&l, sizeof l);
+	gw_wipe_few(l.state, sizeof l.state);
+	gw_wipe_few(l.part, sizeof l.part);
 }
 
 static void seal(gw_op *ops, size_t n)

@@ -27,4 +27,13 @@ static inline void gw_copy_few(uint8_t *to, const uint8_t *from, size_t n)
 	if (n & 1) *to = *from;
 }
 
+/* As gw_wipe. */
+static inline void gw_wipe_few(void *p, size_t n)
+{
+	uint8_t *to = (uint8_t *)p;
+	for (; n >= 16; n -= 16, to += 16) vst1q_u8(to, vdupq_n_u8(0));
+	while (n > 0) to[--n] = 0;
+	__asm__ __volatile__("" : : "r"(p) : "memory");
+}
+
 #endif

@@ -8,9 +8,9 @@
 #include "../block.h"
 #include "../spans.h"
 #include "aes_neonbs.h"
+#include "block_sum.h"
 #include "copy.h"
 #include "ghash_neon.h"
-#include "ghash_sum.h"
 
 #include "aes_neonbs_slots.h"
 
@@ -32,33 +32,54 @@ static int setkey(void *ctx, const uint8_t *key, size_t len)
 	return 0;
 }
 
+/* A hash in the making. */
+typedef struct ghash {
+	const gcm_key *key;
+	uint8_t y[16];
+} ghash;
+
+static void ghash_blocks(void *ctx, const uint8_t *data, size_t n)
+{
+	ghash *h = (ghash *)ctx;
+	gw_ghash_neon(h->y, &h->key->ghash, data, n);
+}
+
+/* The block of lengths in bits (SP 800-38D, 7.1 step 5). */
+static inline uint8x16_t lengths(uint64_t aad_bytes, uint64_t text_bytes)
+{
+	const uint64x2_t bits = vcombine_u64(vcreate_u64(aad_bytes * 8), vcreate_u64(text_bytes * 8));
+	return vrev64q_u8(vreinterpretq_u8_u64(bits));
+}
+
 static void first_counter(const gcm_key *k, const gw_op *op, uint8_t j0[16])
 {
 	if (op->iv_len == 12) {
 		memcpy(j0, op->iv, 12);
 		gw_store_be32(j0 + 12, 1);
 	} else {
-		gw_ghash_sum sum;
-		gw_ghash_start(&sum, gw_ghash_neon, &k->ghash);
-		gw_ghash_update(&sum, op->iv, op->iv_len);
-		gw_ghash_finish(&sum, 0, op->iv_len);
-		memcpy(j0, sum.y, 16);
+		ghash h = {.key = k};
+		gw_block_sum sum;
+		gw_block_sum_start(&sum, ghash_blocks, &h);
+		gw_block_sum_update(&sum, op->iv, op->iv_len);
+		gw_block_sum_finish(&sum, lengths(0, op->iv_len));
+		memcpy(j0, h.y, 16);
 	}
 }
 
 /* The whole tag, over the ciphertext: out when sealing, in when opening. */
 static void full_tag(const gcm_key *k, const gw_op *op, bool sealing, const uint8_t mask[16], uint8_t tag[16])
 {
-	gw_ghash_sum sum;
+	ghash h = {.key = k};
+	gw_block_sum sum;
 	const size_t len = gw_op_len(op);
-	gw_ghash_start(&sum, gw_ghash_neon, &k->ghash);
-	if (op->aad_len > 0) gw_ghash_update(&sum, op->aad, op->aad_len);
+	gw_block_sum_start(&sum, ghash_blocks, &h);
+	if (op->aad_len > 0) gw_block_sum_update(&sum, op->aad, op->aad_len);
 	if (sealing)
-		gw_ghash_update(&sum, op->out, len);
+		gw_block_sum_update(&sum, op->out, len);
 	else
-		for (uint32_t j = 0; j < op->n_in; j++) gw_ghash_update(&sum, op->in[j].data, op->in[j].len);
-	gw_ghash_finish(&sum, op->aad_len, len);
-	vst1q_u8(tag, veorq_u8(vld1q_u8(sum.y), vld1q_u8(mask)));
+		for (uint32_t j = 0; j < op->n_in; j++) gw_block_sum_update(&sum, op->in[j].data, op->in[j].len);
+	gw_block_sum_finish(&sum, lengths(op->aad_len, len));
+	vst1q_u8(tag, veorq_u8(vld1q_u8(h.y), vld1q_u8(mask)));
 }
 
 static void mask_of_tag(gw_neonbs_slots *s, const gcm_key *k, const uint8_t j0[16], uint8_t mask[16])

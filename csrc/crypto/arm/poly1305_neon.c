@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Two lanes: one sums the even blocks, one the odd ones, both times r^2 a step; the last step multiplies by r^2 and r
- * instead, and the lanes are added. Limbs of 26 bits as in the scalar code, products in 64 bits.
+ * instead, and the lanes are added. An odd number of blocks begins with nothing in the first lane. Limbs of 26 bits as
+ * in the scalar code, products in 64 bits.
  */
 #if defined(__arm__) && !defined(__ARMEB__)
 #include "neon.h"
 
 #include "poly1305_neon.h"
 
-#define LIMB       0x3ffffffu
-#define MIN_BLOCKS 6 /* below, the square of r costs more than the lanes gain */
+#define LIMB 0x3ffffffu
 
 /* a = a * b modulo 2^130 - 5, limbs a little above 26 bits at most. */
 static void multiply(uint32_t a[5], const uint32_t b[5])
@@ -68,48 +68,53 @@ static inline limbs times(limbs h, const uint32x2_t r[5], const uint32x2_t s[5])
 	return x;
 }
 
-/* An even number of blocks, two at least. */
-static void blocks(gw_poly1305 *p, const uint8_t *m, size_t n)
+void gw_poly1305_neon_init(gw_poly1305_neon *s, const uint8_t key[32])
 {
-	uint32_t square[5], high = 0;
+	gw_poly1305_init(&s->p, key);
+	memcpy(s->square, s->p.r, sizeof s->square);
+	multiply(s->square, s->p.r);
+}
+
+void gw_poly1305_neon_blocks(void *state, const uint8_t *m, size_t n)
+{
+	gw_poly1305_neon *q = (gw_poly1305_neon *)state;
+	gw_poly1305 *p = &q->p;
+	uint32_t high = 0;
 	uint32x2_t r[5], s[5];
-	limbs h;
-	memcpy(square, p->r, sizeof square);
-	multiply(square, p->r);
+	limbs h, x;
 	for (int i = 0; i < 5; i++) {
-		r[i] = vdup_n_u32(square[i]);
+		r[i] = vdup_n_u32(q->square[i]);
 		s[i] = vmul_n_u32(r[i], 5);
-		h.l[i] = vset_lane_u32(p->h[i], vdup_n_u32(0), 0);
 	}
-	for (;; m += 32) {
-		const limbs x = load_two(m);
-		for (int i = 0; i < 5; i++) h.l[i] = vadd_u32(h.l[i], x.l[i]);
-		n -= 2;
-		if (n == 0) break;
-		h = times(h, r, s);
+	if (n & 1) {
+		uint8_t first[32];
+		vst1q_u8(first, vdupq_n_u8(0));
+		vst1q_u8(first + 16, vld1q_u8(m));
+		x = load_two(first);
+		x.l[4] = vset_lane_u32(0, x.l[4], 0);
+		for (int i = 0; i < 5; i++) x.l[i] = vadd_u32(x.l[i], vset_lane_u32(p->h[i], vdup_n_u32(0), 1));
+		m += 16, n += 1;
+	} else {
+		x = load_two(m);
+		for (int i = 0; i < 5; i++) x.l[i] = vadd_u32(x.l[i], vset_lane_u32(p->h[i], vdup_n_u32(0), 0));
+		m += 32;
+	}
+	for (n -= 2; n > 0; n -= 2, m += 32) {
+		h = times(x, r, s);
+		x = load_two(m);
+		for (int i = 0; i < 5; i++) x.l[i] = vadd_u32(h.l[i], x.l[i]);
 	}
 	for (int i = 0; i < 5; i++) {
 		r[i] = vset_lane_u32(p->r[i], r[i], 1);
 		s[i] = vmul_n_u32(r[i], 5);
 	}
-	h = times(h, r, s);
+	h = times(x, r, s);
 	for (int i = 0; i < 5; i++) {
 		const uint32_t sum = vget_lane_u32(h.l[i], 0) + vget_lane_u32(h.l[i], 1) + high;
 		p->h[i] = sum & LIMB;
 		high = sum >> 26;
 	}
 	p->h[0] += 5 * high;
-	gw_wipe(square, sizeof square);
-}
-
-void gw_poly1305_neon_padded(gw_poly1305 *p, const uint8_t *data, size_t len)
-{
-	const size_t n = len / 16 & ~(size_t)1;
-	if (n >= MIN_BLOCKS) {
-		blocks(p, data, n);
-		data += 16 * n, len -= 16 * n;
-	}
-	if (len > 0) gw_poly1305_padded(p, data, len);
 }
 
 #include "neon_end.h"

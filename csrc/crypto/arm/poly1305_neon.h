@@ -6,7 +6,13 @@
 
 #include "../poly1305.h"
 
-/* As gw_poly1305_padded: whole blocks, and a last partial one padded with zeros. */
-void gw_poly1305_neon_padded(gw_poly1305 *p, const uint8_t *data, size_t len);
+typedef struct gw_poly1305_neon {
+	gw_poly1305 p;
+	uint32_t square[5]; /* r^2 */
+} gw_poly1305_neon;
+
+void gw_poly1305_neon_init(gw_poly1305_neon *s, const uint8_t key[32]);
+void gw_poly1305_neon_blocks(void *state, const uint8_t *m, size_t n); /* n >= 1 blocks of 16 bytes */
+/* gw_poly1305_finish(&s->p, tag) ends it. */
 
 #endif
