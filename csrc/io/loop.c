@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "../core/clock.h"
 
@@ -70,6 +71,12 @@ static void wait_for_work(gw_loop *l)
 	/* Only what is ready is tried: a system call that finds nothing costs as much as one that does. */
 	l->try_out = p[0].revents != 0;
 	l->try_in = p[1].revents != 0;
+	if (p[2].revents) {
+		/* The box empties its eventfd when it finds a command; one that it took just before the caller rang would
+		 * leave the bell ringing, and this loop spinning. The command itself is announced before the bell. */
+		uint64_t rung;
+		(void)!read(gw_mailbox_fd(l->box), &rung, sizeof rung);
+	}
 	/* A deleted TUN reads as EBADFD, which gw_loop_out reports; a bad descriptor never reads at all. */
 	if ((p[0].revents | p[1].revents) & POLLNVAL) gw_loop_die(l, -EBADF, "poll");
 }

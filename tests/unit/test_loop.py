@@ -7,6 +7,7 @@ import hashlib
 import os
 import socket
 import struct
+import threading
 import time
 from pathlib import Path
 
@@ -188,6 +189,22 @@ def test_rekeying_under_traffic_loses_nothing() -> None:
                 end.path.sa_del(new[i] - (0x100 if generation > 2 else 0x100 * generation), "out")
                 end.path.sa_del(new[1 - i] - (0x100 if generation > 2 else 0x100 * generation), "in")
                 assert len(end.path.sa_counters()) == 2
+
+
+def test_commands_under_traffic_leave_the_loop_asleep() -> None:
+    """A command that the loop takes between its announcement and its bell must not leave the bell ringing."""
+    with tunnel() as ends:
+        busy = threading.Thread(target=transfer, args=(ends, V4, DATA * 8))
+        busy.start()
+        while busy.is_alive():
+            ends[0].counters()
+            ends[1].counters()
+        busy.join()
+        time.sleep(0.3)  # the last acknowledgements
+        for end in ends:
+            before = end.counters()["wakeups"]
+            time.sleep(0.3)
+            assert end.counters()["wakeups"] - before < 20
 
 
 def test_commands_that_make_no_sense_are_refused_in_one_line() -> None:
