@@ -17,8 +17,9 @@ from gateway.errors import EXIT_INTERRUPTED
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Interrupted(BaseException):
-    """A signal asked to end. Not an Exception: nothing that retries or records failures may swallow it."""
+class Interrupted(KeyboardInterrupt):
+    """A signal asked to end. Not an Exception: nothing that retries or records failures may swallow it. And a
+    KeyboardInterrupt, because asyncio (netlink runs on it) hands on that one only, and swallows any other."""
 
     exit_status = EXIT_INTERRUPTED
 

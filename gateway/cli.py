@@ -10,11 +10,12 @@ import argparse
 import importlib
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
 from gateway import __version__
-from gateway.cleanup import CleanupStack
+from gateway.cleanup import SIGNALS, CleanupStack, Interrupted
 from gateway.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNUSABLE, GwbenchError
 
 COMMANDS = (
@@ -77,7 +78,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         # Here already, not only in the command: importing takes a while, and a signal may come at any moment.
         with CleanupStack():
-            return _main(list(sys.argv[1:] if argv is None else argv))
+            try:
+                return _main(list(sys.argv[1:] if argv is None else argv))
+            except Interrupted as interrupted:
+                # Blocked until the process has ended: an impatient user's next Ctrl-C must not change the status.
+                signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+                _fail(str(interrupted))
+                return EXIT_INTERRUPTED
     except KeyboardInterrupt:
         _fail("interrupted")
         return EXIT_INTERRUPTED
@@ -88,12 +95,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A reader that went away; the interpreter must not complain at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
-    except BaseException as error:
-        status = getattr(error, "exit_status", None)
-        if status is None:
-            raise
-        _fail(str(error))
-        return int(status)
 
 
 def _main(argv: list[str]) -> int:
