@@ -23,6 +23,7 @@ from gateway.lab.namespaces import NetworkNamespace
 from tests.esp_support import key_bytes
 
 OUTER = ("198.18.9.1", "198.18.9.2")
+OUTER6 = ("fd98::1", "fd98::2")
 INNER = ("10.9.1.1", "10.9.2.1")
 INNER6 = ("fd09:1::1", "fd09:2::1")
 SPIS = (0x1001, 0x1002)
@@ -91,7 +92,11 @@ def sa(suite: str, spi: int, direction: str, end: int, **changes: object) -> dp.
 
 @contextlib.contextmanager
 def tunnel(
-    suite: str = "aes128gcm16", keyed: bool = True, mtu: int = 1400, offload: tuple[str, ...] | None = None
+    suite: str = "aes128gcm16",
+    keyed: bool = True,
+    mtu: int = 1400,
+    offload: tuple[str, ...] | None = None,
+    outer: tuple[str, str] = OUTER,
 ) -> Iterator[tuple[End, End]]:
     """Two running ends; with ``keyed`` SAs and policies are installed."""
     with contextlib.ExitStack() as stack:
@@ -107,8 +112,8 @@ def tunnel(
         ends = []
         for i, space in enumerate(spaces):
             up(space, "lo", (), ())
-            up(space, "wan", ((OUTER[i], 24),), ())
-            config = DataplaneConfig(local=OUTER[i], tun="esp0", mtu=mtu)
+            up(space, "wan", ((outer[i], 64 if ":" in outer[i] else 24),), ())
+            config = DataplaneConfig(local=outer[i], tun="esp0", mtu=mtu)
             if offload is not None:
                 config = replace(config, offload=offload)
             with space.entered():
@@ -123,8 +128,9 @@ def tunnel(
             ends.append(End(space, path))
         if keyed:
             for i, end in enumerate(ends):
-                end.path.sa_add(sa(suite, SPIS[i], "out", i))
-                end.path.sa_add(sa(suite, SPIS[1 - i], "in", i))
+                addresses = {"local": outer[i], "peer": outer[1 - i]}
+                end.path.sa_add(sa(suite, SPIS[i], "out", i, **addresses))
+                end.path.sa_add(sa(suite, SPIS[1 - i], "in", i, **addresses))
                 end.path.policy_set(dp.Selector(), SPIS[i])
         yield ends[0], ends[1]
 

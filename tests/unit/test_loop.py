@@ -21,6 +21,7 @@ from gateway.lab.namespaces import NetworkNamespace
 from tests.loop_support import (
     INNER,
     OUTER,
+    OUTER6,
     SPIS,
     End,
     configure,
@@ -84,6 +85,15 @@ def test_a_tcp_stream_crosses_in_trains_and_super_packets(family: int) -> None:
         assert right["udp_recv_packets"] >= 10 * right["udp_recvs"]
         assert right["tun_write_segments"] >= 10 * right["tun_writes"]
         assert right["coalesce_bad_checksum"] == 0
+
+
+def test_ipv6_outside() -> None:
+    with tunnel(outer=OUTER6) as ends:
+        echo(ends, V4, b"four" * 300, 5)
+        echo(ends, V6, b"six" * 400, 5)
+        transfer(ends, V6, DATA)
+        settled(ends)
+        assert ends[0].counters()["udp_send_packets"] >= 10 * ends[0].counters()["udp_sends"]
 
 
 @pytest.mark.parametrize(
