@@ -85,6 +85,7 @@ def load() -> tuple[Any, Any]:
         ffi.cdef(_declarations(CSRC / header))
     ffi.cdef(  # counters.h carries attributes that cffi does not parse
         "int gw_hist_bucket(uint64_t n);"
+        "bool gw_seq_read(const uint32_t *seq, void *to, const void *from, size_t n);"
         "typedef struct gw_counter_page gw_counter_page;"
         "gw_counter_page *gw_counters_new(uint32_t max_slots, int *fd);"
         "void gw_counters_free(gw_counter_page *page, int fd);"

@@ -3,20 +3,37 @@
  */
 #include "counters.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Names that older C libraries lack. */
 #ifndef MFD_CLOEXEC
 #define MFD_CLOEXEC 1u
 #endif
+#ifndef MFD_ALLOW_SEALING
+#define MFD_ALLOW_SEALING 2u
+#endif
+#ifndef F_ADD_SEALS
+#define F_ADD_SEALS   1033
+#define F_SEAL_SHRINK 2
+#define F_SEAL_GROW   4
+#endif
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 16
+#endif
+
+#define PATIENT_TRIES 64    /* then the writer was probably preempted: give it the CPU, which may be the only one */
+#define MAX_TRIES     10000 /* then it was killed */
 
 static int memfd(void)
 {
 #ifdef SYS_memfd_create
 	/* The system call, not the wrapper: glibc has one only since 2.27. */
-	return (int)syscall(SYS_memfd_create, "gwbench-counters", MFD_CLOEXEC);
+	return (int)syscall(SYS_memfd_create, "gwbench-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 #else
 	return -1;
 #endif
@@ -41,10 +58,15 @@ gw_counter_page *gw_counters_new(uint32_t max_slots, int *fd)
 		*fd = -1;
 		return NULL;
 	}
+	if (*fd >= 0) { /* by itself each, because an older kernel refuses a set that it does not know whole */
+		(void)fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+		(void)fcntl(*fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+	}
 	page->magic = GW_COUNTERS_MAGIC;
 	page->version = GW_COUNTERS_VERSION;
 	page->bytes = (uint32_t)bytes;
 	page->max_slots = max_slots;
+	page->slot_bytes = sizeof(gw_counter_slot);
 	page->pid = (uint32_t)getpid();
 	return page;
 }
@@ -78,16 +100,20 @@ void gw_counters_release(gw_counter_slot *slot)
 	gw_seq_end(&slot->seq);
 }
 
-void gw_seq_read(const uint32_t *seq, void *to, const void *from, size_t n)
+bool gw_seq_read(const uint32_t *seq, void *to, const void *from, size_t n)
 {
-	for (;;) {
+	for (uint32_t tries = 0; tries < MAX_TRIES; tries++) {
 		const uint32_t before = __atomic_load_n(seq, __ATOMIC_ACQUIRE);
 
-		if (before & 1) continue;
+		if (before & 1) {
+			if (tries >= PATIENT_TRIES) sched_yield();
+			continue;
+		}
 		memcpy(to, from, n);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(seq, __ATOMIC_RELAXED) == before) return;
+		if (__atomic_load_n(seq, __ATOMIC_RELAXED) == before) return true;
 	}
+	return false;
 }
 
 int gw_hist_bucket(uint64_t n)

@@ -7,6 +7,9 @@
 #ifndef GW_CORE_COUNTERS_H
 #define GW_CORE_COUNTERS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "../gwdp.h"
 
 #define GW_COUNTERS_MAGIC   0x67777062u /* "gwpb" */
@@ -25,13 +28,21 @@ typedef struct gw_counter_page {
 	uint32_t loop_seq;
 	uint32_t pid;
 	uint32_t search_from; /* where gw_counters_take starts: taking 10,000 slots stays linear */
-	uint32_t pad0;
+	uint32_t slot_bytes;  /* from one slot to the next, so that a reader can tell another build's page */
 	gw_loop_counters loop;
 	gw_counter_slot slots[] __attribute__((aligned(64)));
 } gw_counter_page;
 
+/* Readers are other processes, perhaps of another build: whoever moves a field changes the version, and then these
+ * (the same on every ABI that aligns 64-bit values to 8 bytes; i386 alone does not). */
+#if !defined(__i386__)
+_Static_assert(sizeof(gw_sa_counters) == 208 && sizeof(gw_loop_counters) == 560, "raise GW_COUNTERS_VERSION");
+_Static_assert(offsetof(gw_counter_page, loop) == 32 && offsetof(gw_counter_slot, c) == 8, "raise GW_COUNTERS_VERSION");
+#endif
+
 /* Memory and its memfd (fd -1 where memfd_create is missing: private memory then). NULL on failure. Another process
- * maps the fd read-only; its layout is this header's, as long as magic and version agree. */
+ * maps the fd read-only; its layout is this header's, as long as magic and version agree. The memfd is sealed: whoever
+ * is handed it can neither cut it short, which would kill the loop, nor (Linux 5.1) write into it. */
 gw_counter_page *gw_counters_new(uint32_t max_slots, int *fd);
 void gw_counters_free(gw_counter_page *page, int fd);
 gw_counter_slot *gw_counters_take(gw_counter_page *page); /* zeroed, in use; NULL when full */
@@ -48,7 +59,9 @@ static inline void gw_seq_end(uint32_t *seq)
 }
 /* A histogram's bucket (GW_HIST_BUCKETS) of a batch of n >= 1. */
 int gw_hist_bucket(uint64_t n);
-/* Copies n bytes consistently; spins while the writer is inside. */
-void gw_seq_read(const uint32_t *seq, void *to, const void *from, size_t n);
+/* Copies n bytes consistently, and waits while the writer is inside: true. False after some ten thousand tries: a
+ * writer that was killed inside stays there, and its reader is another process that must not hang. `to` is then torn.
+ */
+bool gw_seq_read(const uint32_t *seq, void *to, const void *from, size_t n);
 
 #endif

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import random
+import re
+import struct
 from typing import Any
 
 import pytest
@@ -145,6 +149,29 @@ def test_counters_move_with_the_sa(sadb: Any) -> None:
     lib.gw_sa_read(sa, out)
     assert out.drops[lib.GW_STATE_PROTO_ERROR] == 7
     lib.gw_sa_free(sa)
+    lib.gw_counters_free(page, fd[0])
+
+
+def test_a_writer_killed_inside_does_not_hang_its_reader() -> None:
+    seq, source, target = ffi.new("uint32_t *", 2), ffi.new("char[]", b"whole"), ffi.new("char[6]")
+    assert lib.gw_seq_read(seq, target, source, 6) and ffi.string(target) == b"whole"
+    seq[0] = 3  # odd: inside
+    assert not lib.gw_seq_read(seq, target, source, 6)
+
+
+def test_who_is_handed_the_page_can_read_it_only() -> None:
+    """Cut short, it would kill the loop; written, it would lead it astray."""
+    fd = ffi.new("int *")
+    page = lib.gw_counters_new(2, fd)
+    size = os.fstat(fd[0]).st_size
+    with mmap.mmap(fd[0], size, prot=mmap.PROT_READ) as seen:
+        assert seen[:4] == struct.pack("=I", 0x67777062)
+    for wanted in (0, size + 1):
+        with pytest.raises(PermissionError):
+            os.ftruncate(fd[0], wanted)
+    if tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) >= (5, 1):
+        with pytest.raises(PermissionError):
+            os.pwrite(fd[0], b"x", 0)
     lib.gw_counters_free(page, fd[0])
 
 
