@@ -1,122 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The implementations as the outside sees them: listing, keys, running one, and what the known answers said.
+ * One implementation by itself, for vectors, differential tests and benches: its key, and running it.
  */
-#include <pthread.h>
 #include <stdio.h>
 
 #include "impl.h"
-#include "known_answers.h"
-
-#ifndef GW_VERSION
-#define GW_VERSION "0.1.0"
-#endif
-
-const char *gw_version(void)
-{
-	return GW_VERSION;
-}
-
-#define MAX_IMPLS 256
-
-/* 1 passed, 0 not run, -1 failed; by table index. Written by gw_init, read-only while loops run. */
-static int8_t checked[MAX_IMPLS];
-static bool faulty[MAX_IMPLS]; /* the test hook */
-
-static int index_of(const gw_impl *impl)
-{
-	for (size_t i = 0; i < gw_impl_table_len; i++)
-		if (gw_impl_table[i] == impl) return (int)i;
-	return -1;
-}
-
-static bool runnable(const gw_impl *impl)
-{
-	return (impl->cpu_needs & ~gw_cpu()) == 0;
-}
-
-size_t gw_impl_count(void)
-{
-	return gw_impl_table_len;
-}
-
-const gw_impl *gw_impl_at(size_t i)
-{
-	return i < gw_impl_table_len ? gw_impl_table[i] : NULL;
-}
-
-const gw_impl *gw_impl_find(const char *driver)
-{
-	for (size_t i = 0; driver != NULL && i < gw_impl_table_len; i++)
-		if (strcmp(gw_impl_table[i]->driver, driver) == 0) return gw_impl_table[i];
-	return NULL;
-}
-
-void gw_impl_describe(const gw_impl *impl, gw_impl_info *out)
-{
-	const int i = index_of(impl);
-	*out = (gw_impl_info){
-		.alg = impl->alg,
-		.driver = impl->driver,
-		.tag = impl->tag,
-		.isa = impl->isa,
-		.kind = impl->kind,
-		.priority = impl->priority,
-		.constant_time = impl->constant_time,
-		.runnable = runnable(impl),
-		.checked = i < 0 ? 0 : checked[i],
-		.key_ctx_bytes = impl->key_ctx_bytes,
-		.batch_hint = impl->batch_hint,
-	};
-}
-
-bool gw_impl_selectable(const gw_impl *impl)
-{
-	const int i = index_of(impl);
-	return i >= 0 && checked[i] == 1 && runnable(impl);
-}
-
-int gw_impl_selftest(const gw_impl *impl, gw_err *err)
-{
-	const int i = index_of(impl);
-	if (i < 0 || !runnable(impl)) {
-		if (err != NULL) snprintf(err->text, sizeof err->text, "%s cannot run on this CPU", impl->driver);
-		return -EOPNOTSUPP;
-	}
-	const int r = gw_known_answers(impl, faulty[i], err);
-	checked[i] = r == 0 ? 1 : -1;
-	return r;
-}
-
-int gw_impl_inject_fault(const char *driver)
-{
-	const gw_impl *impl = gw_impl_find(driver);
-	if (impl == NULL) return -ENOENT;
-	const int i = index_of(impl);
-	faulty[i] = true;
-	if (checked[i] == 1) (void)gw_impl_selftest(impl, NULL);
-	return 0;
-}
-
-int gw_init(gw_err *err)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static bool done;
-	int failed = 0;
-
-	if (gw_impl_table_len > MAX_IMPLS) return -E2BIG;
-	pthread_mutex_lock(&lock);
-	if (err != NULL) err->text[0] = '\0';
-	for (size_t i = 0; i < gw_impl_table_len; i++) {
-		const gw_impl *impl = gw_impl_table[i];
-		gw_err one;
-		if (!runnable(impl)) continue;
-		if (!done && gw_impl_selftest(impl, &one) != 0 && failed == 0 && err != NULL) *err = one;
-		failed += checked[i] != 1;
-	}
-	done = true;
-	pthread_mutex_unlock(&lock);
-	return failed;
-}
 
 struct gw_key {
 	size_t ctx_bytes;
@@ -128,7 +15,7 @@ gw_key *gw_key_new(const gw_impl *impl, const uint8_t *key, size_t key_len, gw_e
 	gw_key *k = (gw_key *)gw_alloc(sizeof *k);
 	const char *why = "out of memory";
 	if (k == NULL) goto fail;
-	if (!runnable(impl)) {
+	if (!gw_impl_runnable(impl)) {
 		why = "this CPU cannot run it";
 		goto fail;
 	}
@@ -175,7 +62,7 @@ static bool lengths_exist(const gw_impl *impl, const gw_op *ops, size_t n)
 int gw_impl_run(const gw_impl *impl, int dir, gw_op *ops, size_t n)
 {
 	void (*run)(gw_op *, size_t) = dir ? impl->encrypt : impl->decrypt;
-	if (run == NULL || !runnable(impl)) return -EOPNOTSUPP;
+	if (run == NULL || !gw_impl_runnable(impl)) return -EOPNOTSUPP;
 	if (!lengths_exist(impl, ops, n)) return -EINVAL;
 	run(ops, n);
 	return 0;
