@@ -39,8 +39,12 @@ struct gw_impl {
 extern const gw_impl *const gw_impl_table[];
 extern const size_t gw_impl_table_len;
 /* registry.c */
-bool gw_impl_runnable(const gw_impl *impl);   /* this CPU has what it needs */
 bool gw_impl_selectable(const gw_impl *impl); /* runnable here, and its known answers passed */
+
+static inline bool gw_impl_runnable(const gw_impl *impl) /* this CPU has what it needs */
+{
+	return (impl->cpu_needs & ~gw_cpu()) == 0;
+}
 
 /* What an SA runs: one AEAD or authenc, or cipher + mac composed by transform.c in cache-sized chunks. */
 typedef struct gw_transform {

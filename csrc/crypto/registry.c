@@ -29,11 +29,6 @@ static int index_of(const gw_impl *impl)
 	return -1;
 }
 
-bool gw_impl_runnable(const gw_impl *impl)
-{
-	return (impl->cpu_needs & ~gw_cpu()) == 0;
-}
-
 size_t gw_impl_count(void)
 {
 	return gw_impl_table_len;
