@@ -4,7 +4,7 @@ In each direction, after the line has drained::
 
     sealed at A  =  opened at B + dropped at B by reason + socket buffer drops at B (SO_RXQ_OVFL)
                     + refused by A's socket + dropped by the veth between them
-    opened at B  =  written to B's TUN + refused by it (in_buffer_error) + dummies (in_dummy)
+    opened at B  =  written to B's TUN + refused by it (in_buffer_error)
 
 exactly, with one exception: the kernel counts a dropped *buffer*, which under GRO/GSO holds up to 128 packets. Then
 what is missing must lie between that number of buffers and 128 times that.
@@ -38,12 +38,13 @@ _ARRIVAL_REASONS = frozenset(
         "state_mode_error",
         "state_expired",
         "in_tmpl_mismatch",
+        "in_dummy",
         "in_ecn_illegal",
         "in_state_invalid",
     )
 )
 """Reasons for which the receiving gateway drops an ESP packet before it counts as opened."""
-_AFTER_OPENING = ("in_buffer_error", "in_dummy")
+_AFTER_OPENING = ("in_buffer_error",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,10 @@ def test_drops_by_reason_are_part_of_the_sum() -> None:
     assert reasons(left(), right(PACKETS - 5, drops), received=PAYLOAD - 5 * INNER) == []
 
 
+def test_dummies_were_sealed_but_never_count_as_opened() -> None:
+    assert reasons(left(), right(PACKETS - 2, {"in_dummy": 2}), received=PAYLOAD - 2 * INNER) == []
+
+
 def test_drops_without_an_sa_count_as_well() -> None:
     b = replace(right(PACKETS - 1), drops={"in_no_states": 1})
     assert reasons(left(), b, received=PAYLOAD - INNER) == []
