@@ -36,7 +36,7 @@ _WORDS = {
     "hmac(sha256)": "SHA-256",
     "hmac(sha1)": "SHA-1",
     "hmac(sha512)": "SHA-512",
-    "rfc7539esp(chacha20,poly1305)": "ChaCha20-Poly1305",
+    "rfc7539(chacha20,poly1305)": "ChaCha20-Poly1305",
     "null": "no cipher",
 }
 

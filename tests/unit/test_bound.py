@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dataplane import suites
 from gateway.bound import Evidence, Gateway, find, verdict
 
 CRYPTO = {"seal": 70, "send": 15, "tun_read": 10, "wait": 900, "coalesce": 5}
@@ -38,6 +39,13 @@ def test_crypto_that_was_not_split_names_both() -> None:
 
 def test_aead_is_one() -> None:
     assert find(evidence(cipher="gcm(aes)", integrity="")).text == "bound by AES-GCM"
+
+
+def test_every_suite_is_named_in_words() -> None:
+    for suite in suites():
+        if not suite.bench_only:
+            text = find(evidence(cipher=suite.enc_alg, integrity=suite.auth_alg)).text
+            assert "(" not in text and suite.enc_alg not in text.split(), suite.name
 
 
 def test_waiting_is_not_work() -> None:
