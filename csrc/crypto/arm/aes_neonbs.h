@@ -26,6 +26,10 @@ void gw_neonbs_decrypt(const void *slices, uint32_t rounds, uint8_t *out, const 
  * not wrap within these groups. */
 void gw_neonbs_ctr(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups,
 				   uint32_t counter[4]);
+/* The same for up to 16 groups within which only the last byte of the counter changes, and does not wrap: most of the
+ * first round is then done once for all. counter stays. */
+void gw_neonbs_ctr_cached(const void *slices, uint32_t rounds, uint8_t *out, const uint8_t *in, size_t groups,
+						  const uint32_t counter[4]);
 /* The same from a counter block in memory, which moves on: all of it (carry) or its last word alone, as GCM counts. */
 void gw_neonbs_ctr_groups(const gw_neonbs_key *k, uint8_t *out, const uint8_t *in, size_t groups, uint8_t counter[16],
 						  bool carry);
