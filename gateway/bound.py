@@ -67,7 +67,8 @@ class Evidence:
     """Share of all cores' time, 0..1."""
     softirq: float
     cores: int
-    udp: bool = False
+    paced: bool = False
+    """The load had a rate of its own (``-b``, or UDP)."""
     integrity_share: float | None = None
     """Part of the crypto time that goes to the hash, 0..1; measured apart from the run, None when it was not."""
     others: float = 0.0
@@ -91,6 +92,8 @@ def find(evidence: Evidence) -> Bound:
     if not evidence.gateways:
         return Bound("unknown", "cannot tell what binds it", "no gateway was observed")
     if evidence.share_of_plain is not None and evidence.share_of_plain >= LINE_SHARE:
+        if evidence.paced:
+            return Bound("load", "bound by the load that was offered", "raise it with -b")
         return Bound(
             "line",
             "bound by the line, not by IPsec",

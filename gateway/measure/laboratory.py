@@ -117,7 +117,7 @@ def evidence(
         idle=sum(s.busy.idle_s for s in samples) / busy_wall,
         softirq=sum(s.busy.softirq_s for s in samples) / busy_wall,
         cores=max(1, round(busy_wall / wall_s)),
-        udp=samples[0].load.protocol == "UDP",
+        paced=samples[0].load.protocol == "UDP" or "-b" in samples[0].command,
         others=sum((s.noise.foreign_cores + s.noise.steal_cores) * s.wall_s for s in samples) / wall_s,
         integrity_share=integrity_share(suite, samples[0].implementation, samples[0].inner_mtu),
         alternatives={c.suite: _median_rate(t) for c, t in others if c.role == case.role},

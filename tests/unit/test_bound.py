@@ -61,6 +61,11 @@ def test_the_line() -> None:
     assert find(evidence(share_of_plain=0.93)).kind == "line"
 
 
+def test_a_paced_load_that_passes_says_nothing_of_the_line() -> None:
+    assert find(evidence(share_of_plain=0.99, paced=True)).kind == "load"
+    assert find(evidence(share_of_plain=0.5, paced=True)).kind == "crypto"
+
+
 def test_a_full_machine_with_threads_that_wait_for_it() -> None:
     mixed = {"seal": 30, "send": 30, "tun_read": 5, "segment": 35}
     bound = find(evidence(idle=0.02, gateways=(Gateway("gw1", 0.5, mixed), Gateway("gw2", 0.45, mixed))))
