@@ -12,20 +12,11 @@ import pytest
 from esp_support import open_one, sa_params, wishes
 
 import dataplane as dp
+from gateway.vectors.esp import SUITES
 
 DATA = Path(__file__).parent / "data" / "esp"
 FILES = ("esp_rfc.json", "esp_dpdk.json", "esp_odp.json", "esp_captures.json")
 
-# The vectors' names of (cipher, integrity) and ours; {} takes the key's bits.
-SUITES = {
-    ("aes-gcm-16", "none"): "aes{}gcm16",
-    ("chacha20-poly1305", "none"): "chacha20poly1305",
-    ("aes-cbc", "hmac-sha256-128"): "aes{}-sha256",
-    ("aes-cbc", "hmac-sha512-256"): "aes{}-sha512",
-    ("aes-cbc", "hmac-sha1-96"): "aes{}-sha1",
-    ("aes-ctr", "hmac-sha256-128"): "aes{}-ctr-sha256",
-    ("null", "hmac-sha256-128"): "null-sha256",
-}
 # What nobody may run: no integrity at all, or algorithms this project does not name.
 REFUSED_CIPHERS = {"3des-cbc", "des-cbc", "aes-ccm-16", "aes-gmac"}
 

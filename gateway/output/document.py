@@ -1,0 +1,34 @@
+"""JSON to a file, or to stdout where the file is ``-``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gateway.errors import UnusableError
+
+
+def write(to: str, document: Mapping[str, Any]) -> None:
+    """UnusableError when the file cannot be written."""
+    text = json.dumps(document, indent=1) + "\n"
+    if to == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        Path(to).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UnusableError(f"cannot write {to}: {error.strerror}") from None
+
+
+def check_writable(to: str | None) -> None:
+    """The same, before minutes are spent on measuring."""
+    if to in (None, "-"):
+        return
+    try:
+        with open(str(to), "a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise UnusableError(f"cannot write {to}: {error.strerror}") from None

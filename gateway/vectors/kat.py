@@ -1,0 +1,225 @@
+"""Known answers of the schema crypto-kat-v1, as operations of the dataplane.
+
+A :class:`Question` is one case in one direction for one algorithm of the implementation table; it makes the
+:class:`dataplane.Op` for one implementation in a chosen layout and judges the result.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import dataplane
+from gateway.vectors.document import Document, Fields, fields
+from gateway.vectors.outcome import Book, Outcome
+
+AEAD = {"aes-gcm": "gcm(aes)", "chacha20-poly1305": "rfc7539(chacha20,poly1305)"}
+HASHED = {"hmac-sha256": "hmac(sha256)", "hmac-sha1": "hmac(sha1)", "hmac-sha512": "hmac(sha512)"}
+PLAIN_KINDS = ("aead", "cipher", "xts", "mac", "hash")
+OWN = "/gwbench"
+"""How our drivers end. Others may have limits of their own; ours take what the algorithm has."""
+
+
+def table_algorithm(alg: str) -> str:
+    """The implementation table's name for a schema's: aes-xts -> xts(aes), speck128-256-xts -> xts(speck128)."""
+    if alg in AEAD or alg in HASHED:
+        return AEAD.get(alg) or HASHED[alg]
+    cipher, _, mode = alg.rpartition("-")
+    return f"{mode}({cipher.split('-')[0]})" if cipher else alg
+
+
+def implementations_of(algorithm: str) -> list[dataplane.Impl]:
+    """All that were compiled in, runnable here or not."""
+    return [i for i in dataplane.implementations() if i.alg == algorithm]
+
+
+def runnable(algorithm: str) -> list[str]:
+    """Drivers of the algorithm that this CPU can run."""
+    return [i.driver for i in implementations_of(algorithm) if i.runnable]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the bytes lie: leading span, offset from 64-byte alignment, output over input."""
+
+    first_span: int = 0
+    misalign: int = 0
+    in_place: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """``accept`` False: opening must fail; ``exists`` False: a nonce length that the algorithm does not have;
+    ``out`` None: nobody knows the output."""
+
+    case_id: str
+    kind: str
+    opening: bool
+    key: bytes
+    iv: bytes
+    aad: bytes
+    data: bytes
+    out: bytes | None
+    tag: bytes
+    accept: bool
+    exists: bool
+
+    def op(self, driver: str, layout: Layout, key: dataplane.Key | None) -> dataplane.Op:
+        """The operation; ``key`` was expanded for ``driver``."""
+        spans: tuple[int, ...] = ()
+        if not layout.in_place and 0 < layout.first_span <= len(self.data):
+            spans = (layout.first_span,)
+        return dataplane.Op(
+            data=self.data,
+            key=key if self.kind in ("cipher", "xts", "aead") else None,
+            mac_key=key if self.kind == "mac" else None,
+            iv=self.iv,
+            aad=self.aad,
+            tag=self.tag if self.opening else b"",
+            tag_bytes=0 if self.opening else len(self.tag),
+            spans=spans,
+            in_place=layout.in_place,
+            misalign=layout.misalign,
+        )
+
+    def wrong(self, result: dataplane.OpResult) -> str:
+        """Empty when the answer is right."""
+        if self.opening and self.kind == "aead":
+            if result.ok != self.accept:
+                return f"{self.case_id}: {'accepted' if result.ok else 'refused'}"
+            return f"{self.case_id}: plaintext" if result.ok and self.out not in (None, result.out) else ""
+        if self.kind not in ("hash", "mac") and self.out not in (None, result.out):
+            return f"{self.case_id}: output"
+        # A wrong tag in the data must differ from the right one.
+        return f"{self.case_id}: tag" if self.tag and (result.tag == self.tag) != self.accept else ""
+
+
+def questions(case: Fields) -> Iterator[Question]:
+    """One case, in each direction that it speaks about; nothing for the kinds that are not one operation."""
+    kind = case.word("kind", "")
+    if kind not in PLAIN_KINDS:
+        return
+    alg, accept = case.word("alg", ""), case.word("result", "valid") != "invalid"
+    key, iv, aad, pt, ct = (case.octets(name) for name in ("key", "iv", "aad", "pt", "ct"))
+    if kind == "xts":
+        iv = iv.ljust(8 if alg.startswith("speck64") else 16, b"\0")
+    exists = kind != "aead" or (len(iv) == 12 if "chacha" in alg else len(iv) > 0)
+    tag = case.octets("tag") or case.octets("digest")
+    common = (key, iv, aad)
+    if kind in ("hash", "mac"):
+        if not tag:
+            raise case.complain("neither a tag nor a digest")
+        yield Question(case.name, kind, False, *common, case.octets("msg"), b"", tag, accept, True)
+        return
+    direction = case.word("direction", "both", ("enc", "dec", "both"))
+    if direction in ("enc", "both") and accept:
+        yield Question(case.name, kind, False, *common, pt, ct, tag, True, exists)
+    if direction in ("dec", "both") and (accept or kind == "aead"):
+        out = pt if case.has("pt") else None
+        yield Question(case.name, kind, True, *common, ct, out, tag, accept, exists)
+
+
+def _lawful(driver: str, question: Question, error: dataplane.DataplaneError) -> str:
+    """Why it need not take this: its reason, where it is someone else's or the generic one refuses as well."""
+    reason = error.message.replace(driver, "it")
+    if not driver.endswith(OWN):
+        return reason
+    generic = next((i.driver for i in implementations_of(dataplane.find_impl(driver).alg) if i.tag == "generic"), "")
+    if generic in ("", driver):
+        return reason
+    try:
+        key = dataplane.Key(generic, question.key) if question.kind != "hash" else None
+        dataplane.run(generic, [question.op(generic, Layout(), key)], opening=question.opening)
+    except dataplane.DataplaneError:
+        return reason
+    return ""
+
+
+def _ask_one(driver: str, question: Question, row: Outcome) -> None:
+    """Alone, so that a refusal has a name."""
+    try:
+        with_key = dataplane.Key(driver, question.key) if question.kind != "hash" else None
+    except dataplane.DataplaneError as error:
+        reason = _lawful(driver, question, error) and f"no key of {len(question.key)} bytes"
+        if reason:
+            row.not_applicable[reason] += 1
+        else:
+            row.failed.append(f"{question.case_id}: {error.message}")
+        return
+    try:
+        (result,) = dataplane.run(driver, [question.op(driver, Layout(), with_key)], opening=question.opening)
+    except AssertionError as error:
+        row.failed.append(f"{question.case_id}: {error}")
+        return
+    except dataplane.DataplaneError as error:
+        if not question.exists:
+            row.refused[f"a nonce of {len(question.iv)} bytes does not exist"] += 1
+        elif not question.accept:
+            row.refused["invalid input"] += 1
+        elif reason := _lawful(driver, question, error):
+            row.not_applicable[reason] += 1
+        else:
+            row.failed.append(f"{question.case_id}: {error.message}")
+        return
+    if not question.exists:
+        row.judge("" if question.opening and not result.ok else f"{question.case_id}: took a nonce that does not exist")
+        return
+    row.judge(question.wrong(result))
+
+
+def ask(driver: str, asked: Iterable[Question], row: Outcome) -> None:
+    """Asks all of them of one implementation, as one batch a direction where nothing is refused."""
+    everything = list(asked)
+    for opening in (False, True):
+        some = [q for q in everything if q.opening == opening]
+        together = [q for q in some if q.exists]
+        try:
+            keys = [dataplane.Key(driver, q.key) if q.kind != "hash" else None for q in together]
+            ops = [q.op(driver, Layout(), key) for q, key in zip(together, keys, strict=True)]
+            results = dataplane.run(driver, ops, opening=opening) if ops else []
+        except (dataplane.DataplaneError, AssertionError):  # a refusal, or a write outside the output
+            results, together = [], []
+        for question, result in zip(together, results, strict=True):
+            row.judge(question.wrong(result))
+        done = set(map(id, together))
+        for question in some:
+            if id(question) not in done:
+                _ask_one(driver, question, row)
+
+
+def run(document: Document, book: Book) -> None:
+    """Every case of the file, on every implementation of its algorithm."""
+    from gateway.vectors import authenc, montecarlo
+
+    by_algorithm: dict[str, list[Question]] = {}
+    for case in fields(document):
+        kind, alg = case.word("kind", ""), case.word("alg", "")
+        if kind in ("cipher-mct", "hash-mct"):
+            montecarlo.run(case, book)
+        elif kind == "authenc":
+            for algorithm, question in authenc.questions(case, book):
+                by_algorithm.setdefault(algorithm, []).append(question)
+        elif kind not in PLAIN_KINDS:
+            book["-"].not_applicable[f'nothing here is of kind "{kind}"'] += 1
+        else:
+            by_algorithm.setdefault(table_algorithm(alg), []).extend(questions(case))
+    for algorithm, asked in by_algorithm.items():
+        for implementation in implementations_of(algorithm):
+            row = book[implementation.driver]
+            if implementation.runnable:
+                ask(implementation.driver, asked, row)
+            else:
+                row.not_applicable[lacking(implementation)] += len(asked)
+        if not implementations_of(algorithm):
+            book["-"].not_applicable[f"no implementation of {algorithm}"] += len({q.case_id for q in asked})
+
+
+def lacking(implementation: dataplane.Impl) -> str:
+    """Why an implementation cannot run here."""
+    return f"this CPU lacks {implementation.isa}"
+
+
+def reasons(rows: Iterable[Outcome]) -> Counter[str]:
+    """All reasons of all rows."""
+    return sum((row.not_applicable for row in rows), Counter())
