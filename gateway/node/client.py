@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from gateway.errors import GwbenchError, MeasurementError, UnusableError
 from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig
-from gateway.node.codec import decode_line, encode_line, from_dict, to_dict, wipe
+from gateway.node.codec import decode_line, encode_line, from_dict, to_arguments, wipe
 from gateway.node.protocol import KEY_FIELDS, MAX_LINE_BYTES, PROTOCOL_VERSION
 
 HELLO_TIMEOUT_S = 60.0
@@ -64,13 +64,12 @@ class NodeClient:
 
     def open_path(self, config: PathConfig) -> PathInfo:
         """Opens TUN and socket and starts the loops."""
-        return from_dict(PathInfo, self._call("open_path", to_dict(config)))
+        return from_dict(PathInfo, self._call("open_path", to_arguments(config)))
 
     def add_sa(self, config: SaConfig) -> str:
         """Installs an SA; returns what runs it."""
         keys = {name: getattr(config, name) for name in KEY_FIELDS}
-        arguments = {name: getattr(config, name) for name in SaConfig.__dataclass_fields__ if name not in KEY_FIELDS}
-        return str(self._call("add_sa", arguments, keys).get("implementation", ""))
+        return str(self._call("add_sa", to_arguments(config), keys).get("implementation", ""))
 
     def delete_sa(self, spi: int, direction: str) -> None:
         """Removes and wipes an SA."""

@@ -88,6 +88,15 @@ def to_dict(value: Any) -> dict[str, Any]:
     return dataclasses.asdict(value)
 
 
+def to_arguments(value: Any) -> dict[str, Any]:
+    """A dataclass as arguments: without keys, which travel apart, and without what stands at its default."""
+    return {
+        field.name: getattr(value, field.name)
+        for field in dataclasses.fields(value)
+        if field.name not in KEY_FIELDS and getattr(value, field.name) != field.default
+    }
+
+
 def from_dict(kind: type[T], data: object) -> T:
     """A dataclass from JSON: unknown fields are ignored, missing ones without default and wrong types are errors."""
     if not isinstance(data, dict):

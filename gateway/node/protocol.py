@@ -13,11 +13,18 @@ an argument list. End of file on stdin is ``close``. An unknown operation or a w
 with ``unknown-op`` or ``bad-protocol``, never with silence.
 
 Arguments stand flat beside ``op``. Results are the fields of ``Hello``, ``PathInfo`` and ``NodeCounters``; ``add_sa``
-answers ``{"implementation": "driver + driver"}``, the others ``{}``. Fields that a reader does not know are ignored.
-``hello`` carries the client's protocol version. Error codes that mean something to a program:
+answers ``{"implementation": "driver + driver"}``, the others ``{}``. ``hello`` carries the client's protocol version.
+Requests may be sent ahead of the answers to earlier ones: ten thousand SAs need not wait for ten thousand round trips.
+
+How it grows: fields of a *result* that a reader does not know are ignored, but an *argument* that a node does not know
+is refused (``bad-request``), because a measurement must never run without what was asked of it. So that a newer client
+still reaches an older node, arguments at their default are not sent; the defaults of ``base.py`` are part of the
+protocol, and changing one is a new version. ``hello`` alone ignores unknown arguments.
+
+Error codes that mean something to a program:
 
 ==============  ====================================================================================
-bad-request     not JSON, no object, a missing or ill-typed argument, a line too long
+bad-request     not JSON, no object, a missing, ill-typed or unknown argument, a line too long
 bad-protocol    another protocol version
 unknown-op
 no-path         an operation that needs ``open_path`` first

@@ -28,6 +28,18 @@ class Backend(Protocol):
     def close(self) -> None: ...
 
 
+ARGUMENTS = {
+    "open_path": PathConfig.__dataclass_fields__.keys(),
+    "add_sa": SaConfig.__dataclass_fields__.keys(),
+    "delete_sa": {"spi", "direction"},
+    "set_policy": {"spi", "src", "dst"},
+    "counters": set[str](),
+    "health": set[str](),
+    "close": set[str](),
+}
+"""What each operation takes. Not ``hello``: any version may ask it, and be told that versions differ."""
+
+
 class Server:
     """Serves one client over two descriptors until ``close``, end of file, or :class:`Stop`."""
 
@@ -105,6 +117,14 @@ class Server:
         op = message.get("op")
         if not isinstance(op, str) or op not in handlers:
             raise UnusableError(f"no operation is called '{op}'", f"there are: {', '.join(handlers)}", "unknown-op")
+        if op in ARGUMENTS:
+            unknown = message.keys() - ARGUMENTS[op] - {"id", "op"}
+            if unknown:
+                raise UnusableError(
+                    f"'{op}' takes no argument '{min(unknown)}' here",
+                    "install the same version on both sides",
+                    "bad-request",
+                )
         return handlers[op](message)
 
     def _hello(self, message: dict[str, Any]) -> dict[str, Any]:

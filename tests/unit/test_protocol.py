@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ import pytest
 from gateway.errors import MeasurementError, UnusableError
 from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
 from gateway.node.client import NodeClient
-from gateway.node.codec import decode_line, encode_line, from_dict, to_dict
+from gateway.node.codec import decode_line, encode_line, from_dict, to_arguments, to_dict
 from gateway.node.protocol import MAX_LINE_BYTES, OPERATIONS, PROTOCOL_VERSION
 from gateway.node.server import Server
 
@@ -209,6 +209,9 @@ def test_keys_do_not_appear_in_repr() -> None:
         (b'{"id": 1, "op": "open_path", "local": "192.0.2.1", "mtu": "x"}\n', "bad-request"),
         (b'{"id": 1, "op": "open_path", "local": "192.0.2.1", "mtu": true}\n', "bad-request"),
         (b'{"id": 1, "op": "delete_sa", "spi": "7", "direction": "in"}\n', "bad-request"),
+        (b'{"id": 1, "op": "open_path", "local": "192.0.2.1", "later": 1}\n', "bad-request"),
+        (b'{"id": 1, "op": "set_policy", "spi": 7, "proto": 17}\n', "bad-request"),
+        (b'{"id": 1, "op": "hello", "protocol": 99, "later": 1}\n', "bad-protocol"),
         (b'{"id": 1, "op": "delete_sa", "spi": 7}\n', "bad-request"),
         (b'{"id": 1, "op": "add_sa", "spi": 7}\n', "bad-request"),
         (b'{"id": 1, "op": "add_sa", "enc_key": "abc", "auth_key": "", "salt": ""}\n', "bad-request"),
@@ -250,7 +253,14 @@ def test_an_endless_line_is_refused(backend: RecordingBackend, tmp_path: Path) -
         assert json.loads(answers.read())["error"]["code"] == "bad-request"
 
 
-def test_unknown_fields_are_ignored_and_missing_ones_named() -> None:
+def test_arguments_at_their_default_are_not_sent() -> None:
+    """An older node, which refuses arguments that it does not know, still understands a newer client."""
+    assert to_arguments(PathConfig(local="192.0.2.1", mtu=1300)) == {"local": "192.0.2.1", "mtu": 1300}
+    sent = to_arguments(replace(SA, esn=False))
+    assert sent.keys() == {"spi", "direction", "suite", "local", "peer", "peer_port", "local_port", "esn"}
+
+
+def test_unknown_fields_of_results_are_ignored_and_missing_ones_named() -> None:
     data = {**to_dict(PathInfo("esp0", 1, 2, (), 3, 4, 5, 6)), "later": 1}
     assert from_dict(PathInfo, json.loads(json.dumps(data))).tun == "esp0"
     del data["port"]
