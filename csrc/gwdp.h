@@ -219,6 +219,8 @@ typedef struct gw_sa_params {
 const char *gw_drop_name(int reason); /* "in_no_states", NULL past the end */
 
 typedef struct gw_sa gw_sa;
+/* gw_sa_params has pointers without lengths: whoever takes keys from outside asks this first. 0 or -EINVAL. */
+int gw_suite_check_keys(int suite, size_t enc_key_bytes, size_t auth_key_bytes, size_t salt_bytes, gw_err *err);
 /* Copies and expands the keys; the caller wipes its own copy. */
 gw_sa *gw_sa_new(const gw_sa_params *params, uint64_t now_ns, gw_err *err);
 void gw_sa_free(gw_sa *sa);                        /* wipes */

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from dataplane._native import Buffer, DataplaneError, buffer, fail, ffi, init, lib, new_err, set_addr, text
+from dataplane._native import Buffer, DataplaneError, buffer, check, fail, ffi, init, lib, new_err, set_addr, text
 from dataplane.suites import MODES, find_suite
 
 DIRECTIONS = {"out": int(lib.GW_DIR_OUT), "in": int(lib.GW_DIR_IN)}
@@ -133,22 +133,12 @@ def fill_selector(target: Any, selector: Selector) -> None:
     target.dport_lo, target.dport_hi = selector.dst_ports
 
 
-def _check_lengths(params: SaParams) -> None:
-    """The C side takes pointers without lengths: they are checked here, before anything reads them."""
-    suite = find_suite(params.suite)
-    wanted = (
-        ("encryption key", len(params.enc_key), suite.enc_key_bytes),
-        ("authentication key", len(params.auth_key), suite.auth_key_bytes),
-        ("salt", len(params.salt), suite.salt_bytes),
-    )
-    for what, got, want in wanted:
-        if got != want:
-            raise DataplaneError(f"{suite.name} takes a {what} of {want} bytes, not {got}")
-
-
 def c_params(params: SaParams) -> tuple[Any, list[Any]]:
     """A gw_sa_params and the objects that must live as long as it. DataplaneError for keys of a wrong length."""
-    _check_lengths(params)
+    suite = find_suite(params.suite).index
+    err = new_err()
+    lengths = (len(params.enc_key), len(params.auth_key), len(params.salt))
+    check(int(lib.gw_suite_check_keys(suite, *lengths, err)), err, "keys")
     p = ffi.new("gw_sa_params *")
     keep = [buffer(params.enc_key), buffer(params.auth_key), buffer(params.salt)]
     implementation = ffi.new("char[]", params.implementation.encode())
@@ -163,7 +153,7 @@ def c_params(params: SaParams) -> tuple[Any, list[Any]]:
         (not params.replay, lib.GW_SA_NO_REPLAY),
     )
     p.spi = params.spi
-    p.suite = find_suite(params.suite).index
+    p.suite = suite
     p.direction = DIRECTIONS[params.direction]
     p.mode = MODES[params.mode]
     p.flags = sum(int(bit) for on, bit in flags if on)

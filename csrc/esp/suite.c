@@ -127,3 +127,26 @@ int gw_suite_resolve(int suite, const char *wish, char *text, size_t text_len, g
 	if (rc == 0) gw_transform_name(&t, text, text_len);
 	return rc;
 }
+
+int gw_suite_check_keys(int suite, size_t enc_key_bytes, size_t auth_key_bytes, size_t salt_bytes, gw_err *err)
+{
+	const gw_suite *s = gw_suite_row(suite);
+
+	if (!s) {
+		snprintf(err->text, sizeof(err->text), "no suite has the number %d", suite);
+		return -EINVAL;
+	}
+	const struct {
+		const char *what;
+		size_t got, want;
+	} keys[] = {{"encryption key", enc_key_bytes, s->info.enc_key_bytes},
+				{"authentication key", auth_key_bytes, s->info.auth_key_bytes},
+				{"salt", salt_bytes, s->info.salt_bytes}};
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (keys[i].got == keys[i].want) continue;
+		snprintf(err->text, sizeof(err->text), "%s takes a %s of %zu bytes, not %zu", s->info.name, keys[i].what,
+				 keys[i].want, keys[i].got);
+		return -EINVAL;
+	}
+	return 0;
+}
