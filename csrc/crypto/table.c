@@ -42,7 +42,7 @@
 #endif
 
 /* AArch32 with NEON; see arm/. */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #define ARM                                                                                                            \
 	X(ecb_aes_neonbs)                                                                                                  \
 	X(cbc_aes_neonbs)                                                                                                  \

@@ -2,7 +2,7 @@
  * AES by the Crypto Extensions of ARMv8 in 32-bit state: eight blocks abreast, single blocks, CBC encryption. Round
  * keys are read as they are used: sixteen registers do not hold them and eight blocks.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv8-a
 	.fpu crypto-neon-fp-armv8

@@ -2,7 +2,7 @@
  * CBC encryption, serial within a packet, of eight packets abreast: a lane takes the next packet of the batch when
  * its own is done. Lanes without a packet of their own do another lane's work a second time, to the same place.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "aes_neonbs.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Bit-sliced AES decryption of eight blocks: ECB (CBC adds the chain in C), XTS, slots. See aes_neonbs_round.inc.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv7-a
 	.fpu neon

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Key expansion (FIPS 197, 5.2) into bit slices, and mixed keys. Constant time: the S-box is the core's.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "aes_neonbs.h"

@@ -2,7 +2,7 @@
  * ECB, CBC and CTR (SP 800-38A) on the bit-sliced core. Long stretches go through eight blocks at a time; what is
  * left of each packet shares slots with its neighbours in the batch.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "aes_neonbs.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Running the slots.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "aes_neonbs.h"

@@ -12,7 +12,7 @@
  *
  * Columns lie in the order 0, 2, 1, 3, and ShiftRows is left out and made up for as in aes_neonbs_round.inc.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv7-a
 	.fpu neon

@@ -2,7 +2,7 @@
  * ChaCha20 (RFC 8439, 2.3) of four blocks abreast: word i of all four in q register i. Words 14 and 15, and words 12
  * and 13, take turns on the stack, so that two quarter rounds run interleaved with a scratch register each.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv7-a
 	.fpu neon

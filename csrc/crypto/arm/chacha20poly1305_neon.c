@@ -2,7 +2,7 @@
  * ChaCha20-Poly1305 (RFC 8439, 2.8; in ESP RFC 7634): blocks of all packets of a batch, one-time keys among them, fill
  * the four lanes of chacha20_neon.S.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "../spans.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * GCM (SP 800-38D) by the Crypto Extensions of ARMv8 in 32-bit state: counter mode, then GHASH over what is in cache.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "../block.h"

@@ -2,7 +2,7 @@
  * GCM (SP 800-38D) from bit-sliced counter mode and GHASH by vmull.p8. The block that masks the tag and the blocks
  * that are left over of each packet share lanes with those of the other packets of the batch.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "../block.h"

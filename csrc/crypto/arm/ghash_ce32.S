@@ -2,7 +2,7 @@
  * GHASH (SP 800-38D, 6.4) by vmull.p64: three products a block (Karatsuba), a reduction for up to eight blocks.
  * Table: for H^8 to H^1, each over x: high half, low half, their sum: 24 bytes a power.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv8-a
 	.fpu crypto-neon-fp-armv8

@@ -10,7 +10,7 @@
  * Table: three parts (high halves, low halves, their sums), each eight powers, H^8 first, each eight rotations of
  * 8 bytes: 1536 bytes, 16-byte aligned. Powers are divided by x (ghash_neon.c), which saves shifting the product.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv7-a
 	.fpu neon

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The table of ghash_neon.S.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "ghash_neon.h"
 
 static void set_rotations(uint64_t to[8], uint64_t h)

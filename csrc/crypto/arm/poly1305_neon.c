@@ -3,7 +3,7 @@
  * instead, and the lanes are added. An odd number of blocks begins with nothing in the first lane. Limbs of 26 bits as
  * in the scalar code, products in 64 bits.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "poly1305_neon.h"

@@ -3,7 +3,7 @@
  * From word 32 on, w[t] = rol2(w[t-6] ^ w[t-16] ^ w[t-28] ^ w[t-32]), which looks back far enough for four words.
  * Stack: W + K, 320 bytes.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv7-a
 	.fpu neon

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * SHA-1 and its HMAC: sha1_neon.S under the common padding and keys.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "../md.h"
 
 void gw_sha1_neon_blocks(void *state, const uint8_t *data, size_t blocks);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * SHA-256 (FIPS 180-4, 6.2) by the Crypto Extensions of ARMv8 in 32-bit state.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv8-a
 	.fpu crypto-neon-fp-armv8

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * SHA-256 and its HMAC, by the Crypto Extensions of ARMv8 in 32-bit state.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "../md.h"
 
 void gw_sha256_ce32_blocks(void *state, const uint8_t *data, size_t blocks);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "../md.h"

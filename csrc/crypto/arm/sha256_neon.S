@@ -6,7 +6,7 @@
  *
  * Stack: W + K of both blocks, four words of A then four of B: 512 bytes.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv7-a
 	.fpu neon

@@ -2,7 +2,7 @@
  * SHA-256 and its HMAC, in pairs of packets, whose blocks share a schedule, and one by one where a pair is
  * not to be had.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "../md.h"
 #include "sha256_lanes.h"
 

@@ -2,7 +2,7 @@
  * SHA-256 (FIPS 180-4, 6.2) of four streams abreast: word i of all four in one q register. First the whole message
  * schedule into 1 KiB of stack, then the rounds; each then has the 16 registers to itself.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv7-a
 	.fpu neon

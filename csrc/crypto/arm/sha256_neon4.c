@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * SHA-256 and its HMAC, four packets of a batch abreast.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "../md.h"
 #include "sha256_lanes.h"
 

@@ -2,7 +2,7 @@
  * SHA-512 (FIPS 180-4, 6.4) on NEON, one stream: rounds in d registers, the schedule two words at a time. The 16 words
  * of the window stay in q0-q7, a..h in d16-d23.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 	.syntax unified
 	.arch armv7-a
 	.fpu neon

@@ -2,7 +2,7 @@
  * Speck128/256 and Speck64/128 (Beaulieu and others, 2013) in XTS mode on NEON, for benchmarks only: 128 bytes at a
  * time, as four pairs of registers. Formats are those of the generic code (generic/speck.c).
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "../block.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * XTS (IEEE 1619) by the Crypto Extensions of ARMv8 in 32-bit state.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "../block.h"

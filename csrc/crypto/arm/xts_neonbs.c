@@ -2,7 +2,7 @@
  * XTS (IEEE 1619) on the bit-sliced core: groups of eight blocks at once; first tweaks, left-over blocks and stolen
  * ciphertext share lanes with the other requests of the batch.
  */
-#if defined(__arm__) && !defined(__ARMEB__)
+#if defined(__arm__) && !defined(__ARMEB__) && !defined(__SOFTFP__)
 #include "neon.h"
 
 #include "../block.h"
