@@ -10,7 +10,7 @@
 /* One recvmmsg. A GRO buffer takes up to 64 KB, as does a reassembled datagram; the stride is padded so that the
  * starts of many small datagrams do not fall into the same cache sets. */
 #define GW_UDP_MESSAGES      64  /* of one call */
-#define GW_UDP_SLOTS         128 /* buffers: packets of several calls may be held together, to be joined */
+#define GW_UDP_SLOTS         256 /* buffers: packets of several calls may be held together, to be joined */
 #define GW_UDP_BIG_SLOTS     16  /* held when they come full: more would leave the cache before they are written */
 #define GW_UDP_BIG_MESSAGES  4
 #define GW_UDP_BIG_BYTES     8192
