@@ -77,7 +77,7 @@ static void answer_too_big(gw_loop *l, const uint8_t *ip, size_t len)
 	size_t n = gw_icmp_too_big(ip, len, l->mtu, &from, icmp, sizeof icmp);
 	if (!n) return;
 	struct iovec iov[2] = {{vnet_head, sizeof vnet_head}, {icmp, n}};
-	gw_loop_write_tun(l, iov, 2, &none, 1);
+	gw_loop_write_tun(l, iov, 2, &none, 0); /* no segment: the books hold opened packets against these */
 }
 
 /* One TUN read -> pending packets. */

@@ -280,6 +280,8 @@ def test_icmp_too_big_comes_inward() -> None:
 
                 eventually(learnt)
         assert by_spi(ends[0])[SPIS[0]].drops == {"out_mtu": 2}
+        counters = ends[0].path.loop_counters().values
+        assert (counters["tun_writes"], counters["tun_write_segments"]) == (2, 0), "answers are no opened packets"
 
 
 def test_a_deleted_tun_ends_the_loop_with_one_line() -> None:
