@@ -375,8 +375,8 @@ typedef struct gw_loop_counters {
 int gw_dp_loop_read(gw_dp *dp, uint32_t loop, gw_loop_counters *out);
 /* Consistent per SA. Returns how many were written. */
 size_t gw_dp_sa_read(gw_dp *dp, gw_sa_counters *out, size_t max);
-/* The fd (memfd) of the counter page, for another process to map read-only; layout in core/counters.h. */
-int gw_dp_counters_fd(gw_dp *dp);
+/* The fd (memfd) of a loop's counter page, for another process to map read-only; layout in core/counters.h. */
+int gw_dp_counters_fd(gw_dp *dp, uint32_t loop);
 
 /* ---- benches (csrc/bench), no allocation while timed ---------------------------------------------------------- */
 

@@ -202,9 +202,9 @@ class Dataplane:
         n = int(lib.gw_dp_sa_read(self._pointer, out, self._max_sas))
         return tuple(sa_counters(out[i]) for i in range(n))
 
-    def counters_fd(self) -> int:
-        """The memfd of the counter page; it belongs to the dataplane."""
-        return check(int(lib.gw_dp_counters_fd(self._pointer)), None, "no counter page")
+    def counters_fd(self, loop: int = 0) -> int:
+        """The memfd of a loop's counter page; it belongs to the dataplane."""
+        return check(int(lib.gw_dp_counters_fd(self._pointer, loop)), None, f"no counter page of loop {loop}")
 
     def close(self) -> None:
         """Stops, joins, wipes, closes; safe twice."""

@@ -322,7 +322,7 @@ size_t gw_dp_sa_read(gw_dp *dp, gw_sa_counters *out, size_t max)
 	return n;
 }
 
-int gw_dp_counters_fd(gw_dp *dp)
+int gw_dp_counters_fd(gw_dp *dp, uint32_t loop)
 {
-	return dp->loop->page_fd;
+	return loop < dp->info.queues ? dp->loop->page_fd : -EINVAL;
 }
