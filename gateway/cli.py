@@ -91,6 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GwbenchError as error:
         _fail(str(error))
         return error.exit_status
+    except ImportError as error:
+        if "dataplane" not in str(error):
+            raise
+        _fail(str(error))  # the extension is not built, and the line says how to
+        return EXIT_UNUSABLE
     except BrokenPipeError:
         # A reader that went away; the interpreter must not complain at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

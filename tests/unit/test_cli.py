@@ -48,6 +48,7 @@ def test_help_loads_nothing_heavy() -> None:
         (errors.UnusableError("no such thing", "try another"), 2),
         (errors.MeasurementError("it broke\nhalf way"), 1),
         (KeyboardInterrupt(), 130),
+        (ImportError("the C extension dataplane._gwdp is not built; run `make build`"), 2),
     ],
 )
 def test_an_error_is_one_line_and_a_status(
