@@ -7,6 +7,7 @@ a ``bytearray`` before anything else sees it, and the line is wiped after use.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 import types
@@ -101,27 +102,39 @@ def from_dict(kind: type[T], data: object) -> T:
     """A dataclass from JSON: unknown fields are ignored, missing ones without default and wrong types are errors."""
     if not isinstance(data, dict):
         raise bad_request(f"{kind.__name__} is not an object")
-    hints = typing.get_type_hints(kind)
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
-        if field.name in data:
-            values[field.name] = _convert(hints[field.name], data[field.name], f"{kind.__name__}.{field.name}")
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise bad_request(f"{kind.__name__} lacks '{field.name}'")
+    for name, hint, required in _shape(kind):  # type: ignore[arg-type]
+        if name in data:
+            values[name] = _convert(hint, data[name], kind, name)
+        elif required:
+            raise bad_request(f"{kind.__name__} lacks '{name}'")
     return kind(**values)
 
 
-def _convert(hint: Any, value: object, where: str) -> Any:
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return from_dict(hint, value)
-    if origin is tuple and isinstance(value, list):
-        return tuple(_convert(args[0], item, where) for item in value)
-    if origin is dict and isinstance(value, dict):
-        return {str(name): _convert(args[1], item, where) for name, item in value.items()}
-    if origin is types.UnionType:
-        if any(isinstance(value, option) for option in args):
-            return value
-    elif hint is object or (hint is float and type(value) is int) or (isinstance(hint, type) and type(value) is hint):
+@functools.cache
+def _shape(kind: type) -> tuple[tuple[str, Any, bool], ...]:
+    """(field, type, is it required?). Looked up once a class: a node may report ten thousand SAs."""
+    hints = typing.get_type_hints(kind)
+    missing = dataclasses.MISSING
+    return tuple(
+        (field.name, hints[field.name], field.default is missing and field.default_factory is missing)
+        for field in dataclasses.fields(kind)
+    )
+
+
+def _convert(hint: Any, value: object, kind: type, name: str) -> Any:
+    """``value`` as ``hint`` wants it; ``kind`` and ``name`` say where it stands."""
+    if type(value) is hint or hint is object:  # nearly always
         return value
-    raise bad_request(f"{where} has a value of a wrong type ({type(value).__name__})")
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return from_dict(hint, value)
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple and isinstance(value, list):
+        return tuple(_convert(args[0], item, kind, name) for item in value)
+    if origin is dict and isinstance(value, dict):
+        return {str(key): _convert(args[1], item, kind, name) for key, item in value.items()}
+    if origin is types.UnionType and any(isinstance(value, option) for option in args):
+        return value
+    if hint is float and type(value) is int:
+        return value
+    raise bad_request(f"{kind.__name__}.{name} has a value of a wrong type ({type(value).__name__})")
