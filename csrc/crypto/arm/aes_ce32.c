@@ -7,6 +7,7 @@
 #include "../block.h"
 #include "../spans.h"
 #include "aes_ce32.h"
+#include "copy.h"
 #include "ctr_groups.h"
 
 int gw_aes_ce32_setkey(void *ctx, const uint8_t *key, size_t len)
@@ -29,7 +30,7 @@ int gw_aes_ce32_setkey(void *ctx, const uint8_t *key, size_t len)
 	}
 	memcpy(k->enc, w, 4 * words);
 	gw_aes_ce32_inverse_keys(k->dec, k->enc, k->rounds);
-	gw_wipe(w, sizeof w);
+	gw_wipe_few(w, sizeof w);
 	return 0;
 }
 
@@ -92,7 +93,7 @@ static void cbc_decrypt(gw_op *ops, size_t n)
 			}
 		}
 	}
-	gw_wipe(plain, sizeof plain);
+	gw_wipe_few(plain, sizeof plain);
 }
 
 static void core_groups(const void *key, uint8_t *out, const uint8_t *in, size_t groups, const uint8_t counter[16])
@@ -126,7 +127,7 @@ void gw_aes_ce32_ctr_bytes(const gw_aes_ce32_key *k, uint8_t *out, const uint8_t
 	size_t i = 0;
 	for (; i + 16 <= rest; i += 16) vst1q_u8(out + i, veorq_u8(vld1q_u8(in + i), vld1q_u8(stream + i)));
 	for (; i < rest; i++) out[i] = in[i] ^ stream[i];
-	gw_wipe(stream, sizeof stream);
+	gw_wipe_few(stream, sizeof stream);
 }
 
 static void ctr(gw_op *ops, size_t n)

@@ -6,6 +6,7 @@
 #include "neon.h"
 
 #include "aes_neonbs.h"
+#include "copy.h"
 
 void gw_neonbs_cbc_batch(gw_op *ops, size_t n);
 
@@ -137,8 +138,8 @@ void gw_neonbs_cbc_batch(gw_op *ops, size_t n)
 	b.n = n;
 	memset(b.mixed.key, 0, sizeof b.mixed.key);
 	while (b.n > 0) run(&b, ((const gw_neonbs_key *)b.ops->key)->rounds);
-	gw_wipe(b.lanes.chain, sizeof b.lanes.chain);
-	if (b.mixed.key[0] != NULL) gw_wipe(b.mixed.slices, sizeof b.mixed.slices);
+	gw_wipe_few(b.lanes.chain, sizeof b.lanes.chain);
+	if (b.mixed.key[0] != NULL) gw_wipe_few(b.mixed.slices, sizeof b.mixed.slices);
 }
 
 #include "neon_end.h"

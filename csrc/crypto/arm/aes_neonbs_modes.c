@@ -6,6 +6,7 @@
 #include "neon.h"
 
 #include "aes_neonbs.h"
+#include "copy.h"
 #include "ctr_groups.h"
 
 #include "../block.h"
@@ -81,7 +82,7 @@ static void cbc_decrypt(gw_op *ops, size_t n)
 	}
 	gw_neonbs_slots_run(&s);
 	gw_neonbs_slots_wipe(&s);
-	gw_wipe(plain, sizeof plain);
+	gw_wipe_few(plain, sizeof plain);
 }
 
 #define CACHED_PAYS 4 /* groups; fewer do not earn the cache */

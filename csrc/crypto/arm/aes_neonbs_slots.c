@@ -5,6 +5,7 @@
 #include "neon.h"
 
 #include "aes_neonbs.h"
+#include "copy.h"
 
 #include "aes_neonbs_slots.h"
 
@@ -19,9 +20,11 @@ void gw_neonbs_slots_init(gw_neonbs_slots *s, bool decrypt)
 	s->same = true;
 	s->partial = false;
 	s->decrypt = decrypt;
-	memset(s->mask, 0, sizeof s->mask);
-	memset(s->len, 0, sizeof s->len);
-	memset(s->mixed.key, 0, sizeof s->mixed.key);
+	for (uint32_t i = 0; i < GW_NEONBS_LANES; i++) {
+		vst1q_u8(s->mask[i], vdupq_n_u8(0));
+		s->len[i] = 0;
+		s->mixed.key[i] = NULL;
+	}
 }
 
 /* Too few blocks for the core to pay, or keys that would have to be mixed first. */
@@ -38,7 +41,7 @@ static void run_serial(gw_neonbs_slots *s)
 			vst1q_u8(s->out[i], v);
 		} else {
 			vst1q_u8(s->in[i], v);
-			memcpy(s->out[i], s->in[i], s->len[i]);
+			gw_copy_few(s->out[i], s->in[i], s->len[i]);
 			s->len[i] = 0;
 		}
 	}
@@ -73,7 +76,7 @@ void gw_neonbs_slots_run(gw_neonbs_slots *s)
 	(s->decrypt ? gw_neonbs_slots_decrypt : gw_neonbs_slots_encrypt)(slices, s->key[0]->rounds, s);
 	if (s->partial)
 		for (uint32_t i = 0; i < GW_NEONBS_LANES; i++) {
-			if (s->len[i] != 0) memcpy(part_out[i], s->in[i], s->len[i]);
+			if (s->len[i] != 0) gw_copy_few(part_out[i], s->in[i], s->len[i]);
 			s->len[i] = 0;
 		}
 	s->used = 0;
@@ -83,10 +86,10 @@ void gw_neonbs_slots_run(gw_neonbs_slots *s)
 
 void gw_neonbs_slots_wipe(gw_neonbs_slots *s)
 {
-	gw_wipe(s->in, sizeof s->in);
-	gw_wipe(s->mask, sizeof s->mask);
-	gw_wipe(s->nowhere, sizeof s->nowhere);
-	if (s->mixed.key[0] != NULL) gw_wipe(s->mixed.slices, sizeof s->mixed.slices);
+	gw_wipe_few(s->in, sizeof s->in);
+	gw_wipe_few(s->mask, sizeof s->mask);
+	gw_wipe_few(s->nowhere, sizeof s->nowhere);
+	if (s->mixed.key[0] != NULL) gw_wipe_few(s->mixed.slices, sizeof s->mixed.slices);
 }
 
 #include "neon_end.h"

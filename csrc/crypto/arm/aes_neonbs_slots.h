@@ -7,6 +7,7 @@
 #define GW_CRYPTO_ARM_AES_NEONBS_SLOTS_H
 
 #include "aes_neonbs.h"
+#include "copy.h"
 
 /* aes_neonbs_round.inc knows the first three members. */
 typedef struct gw_neonbs_slots {
@@ -64,7 +65,7 @@ static inline void gw_neonbs_slots_put_part(gw_neonbs_slots *s, uint8_t *out, ui
 {
 	const uint32_t i = gw_neonbs_slots_take(s, out);
 	vst1q_u8(s->in[i], in);
-	memcpy(s->mask[i], data, len);
+	gw_copy_few(s->mask[i], data, len);
 	s->len[i] = len;
 	s->partial = true;
 }

@@ -28,7 +28,7 @@ static int setkey(void *ctx, const uint8_t *key, size_t len)
 	if (gw_neonbs_setkey(&k->aes, key, len) != 0) return -EINVAL;
 	gw_neonbs_encrypt(k->aes.slices, k->aes.rounds, h, h, 1);
 	gw_ghash_neon_init(&k->ghash, h);
-	gw_wipe(h, sizeof h);
+	gw_wipe_few(h, sizeof h);
 	return 0;
 }
 
@@ -127,7 +127,7 @@ static void seal_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
 		gw_copy_few(ops[i].tag, y, ops[i].tag_len);
 		ops[i].status = 0;
 	}
-	gw_wipe(mask, sizeof mask);
+	gw_wipe_few(mask, sizeof mask);
 }
 
 static void open_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
@@ -146,7 +146,7 @@ static void open_chunk(gw_neonbs_slots *s, gw_op *ops, size_t n)
 		if (ops[i].status == 0) crypt_bytes(s, k, &ops[i], j0[i]);
 	}
 	gw_neonbs_slots_run(s);
-	gw_wipe(mask, sizeof mask);
+	gw_wipe_few(mask, sizeof mask);
 }
 
 static void in_chunks(gw_op *ops, size_t n, void (*chunk)(gw_neonbs_slots *s, gw_op *ops, size_t n))

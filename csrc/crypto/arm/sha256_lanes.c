@@ -136,7 +136,7 @@ static void finish_alone(batch *b, uint32_t l)
 		gw_sha256_neon_blocks(words, b->data[l], b->lane[l].blocks);
 		set_state(b, l, words);
 	}
-	gw_wipe(words, sizeof words);
+	gw_wipe_few(words, sizeof words);
 }
 
 void gw_sha256_lanes(const gw_sha256_core *core, gw_op *ops, size_t n, bool hmac)
@@ -171,7 +171,7 @@ void gw_sha256_lanes(const gw_sha256_core *core, gw_op *ops, size_t n, bool hmac
 		}
 	}
 	for (uint32_t l = 0; l < core->lanes; l++) finish_alone(&b, l);
-	gw_wipe(&b, sizeof b);
+	gw_wipe_few(&b, sizeof b);
 }
 
 #include "neon_end.h"

@@ -8,6 +8,7 @@
 #include "../block.h"
 #include "../spans.h"
 #include "aes_neonbs.h"
+#include "copy.h"
 
 #include "aes_neonbs_slots.h"
 #include "xts_tweak.h"
@@ -53,16 +54,23 @@ static void first_tweaks(gw_neonbs_slots *s, const gw_op *ops, size_t n, uint8_t
 static void whole_blocks(gw_neonbs_slots *s, const gw_op *op, uint8_t tweak[16], steal *st)
 {
 	const gw_neonbs_key *k = &((const xts_key *)op->key)->data;
+	gw_neonbs_slots_key(s, k);
+	st->tail = 0;
+	if (op->n_in == 1 && op->in[0].len % 16 == 0 && op->in[0].len < 128) { /* short and simple */
+		const uint8_t *in = op->in[0].data, *end = in + op->in[0].len;
+		uint8x16_t t = vld1q_u8(tweak);
+		for (uint8_t *to = op->out; in < end; in += 16, to += 16) {
+			put(s, in, t, to);
+			t = gw_xts_tweak_next(t);
+		}
+		return;
+	}
 	const size_t len = gw_op_len(op);
 	size_t whole = len / 16;
 	uint8_t *out = op->out;
-	gw_neonbs_slots_key(s, k);
 
+	if (len < 16) return;
 	st->tail = (uint32_t)(len % 16);
-	if (len < 16) {
-		st->tail = 0;
-		return;
-	}
 	if (st->tail != 0) {
 		whole--;
 		gw_op_gather(op, 16 * whole, st->last, 16 + st->tail); /* before an in-place run could change it */
@@ -121,11 +129,11 @@ static void xts(gw_op *ops, size_t n, bool decrypt)
 		for (size_t i = 0; i < m && steals; i++)
 			if (st[i].tail != 0) second_step(&s, &ops[i], &st[i]);
 		gw_neonbs_slots_run(&s);
-		if (steals) gw_wipe(st, sizeof st);
+		if (steals) gw_wipe_few(st, sizeof st);
 		ops += m, n -= m;
 	}
 	gw_neonbs_slots_wipe(&s);
-	gw_wipe(tweak, sizeof tweak);
+	gw_wipe_few(tweak, sizeof tweak);
 }
 
 static void encrypt(gw_op *ops, size_t n)
