@@ -100,11 +100,12 @@ def cipher_class(target: str, tag: str, algorithm: str, op: str, batch: int) -> 
     return "table-aes" if tag == "arm" else None
 
 
-def hash_class(driver: str, batch: int) -> str | None:
+def hash_class(target: str, driver: str, batch: int) -> str | None:
     if "-ce" in driver:
         return "ce-sha2"
-    if "neon" in driver:
-        return "sha2-neon-4way" if batch >= 4 else "sha2-neon"
+    if "neon" in driver:  # on ARMv7 four messages abreast is an implementation of its own
+        wide = batch >= 4 and (target != "armv7" or "neon4" in driver)
+        return "sha2-neon-4way" if wide else "sha2-neon"
     return "sha2-scalar"
 
 
@@ -136,7 +137,7 @@ class Estimator:
     def estimate(self, row: Row) -> dict[str, float]:
         drivers = row.implementation.split(" + ")
         if row.algorithm.startswith(("sha", "hmac(")):
-            total = cycles(row, row.insns, hash_class(row.implementation, row.batch))
+            total = cycles(row, row.insns, hash_class(row.target, row.implementation, row.batch))
         elif drivers[0].startswith(("gcm-aes", "authenc")) or len(drivers) == 2:
             total = self._composed(row, drivers)
         elif "aes" in row.algorithm:
@@ -157,7 +158,7 @@ class Estimator:
         share = min(alone.insns / row.insns, 1.0)
         cipher = cipher_class(row.target, alone.tag, f"{mode}(aes)", row.op, row.batch)
         if not gcm:
-            rest: str | None = hash_class(drivers[-1], row.batch)
+            rest: str | None = hash_class(row.target, drivers[-1], row.batch)
         elif alone.tag in ("neon", "neonbs"):
             rest = "ghash-p8"
         else:

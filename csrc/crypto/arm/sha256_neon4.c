@@ -24,8 +24,9 @@ static int hmac_setkey(void *ctx, const uint8_t *key, size_t len)
 	return gw_md_hmac_setkey(&sha256, (gw_hmac_ctx *)ctx, key, len);
 }
 
-/* Half the instructions of one stream, but of the dearer kind: by the estimate (12.2 cycles a byte against 11.4 on a
- * Cortex-A8, more on a Cortex-A7, whose NEON is 64 bits wide) one stream is preferred. */
+/* Half the instructions of one stream, but of the dearer kind. By the estimates, cycles a byte of this and of one
+ * stream: 12.3 and 11.4 on a Cortex-A8; 22 and 18 on a Cortex-A7, whose NEON is 64 bits wide and does little of the
+ * latter; 11.7 and 11.8 on a Cortex-A53. One stream is preferred. */
 const gw_impl gw_impl_sha256_neon4 = {
 	.alg = "sha256",
 	.driver = "sha256-neon4/gwbench",
