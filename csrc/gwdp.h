@@ -69,6 +69,24 @@ int gw_impl_selftest(const gw_impl *impl, gw_err *err); /* known answers again: 
 /* Test hook: makes the known answers of one implementation fail (and so takes it out of selection). */
 int gw_impl_inject_fault(const char *driver);
 
+/* Other people's implementations, found at run time and never required: a comma list of "openssl" (libcrypto.so.3 or
+ * .1.1), "ipsec-mb" (intel-ipsec-mb) and "af_alg" (the kernel's, by their names in /proc/crypto), or "all". After it
+ * they are rows like any other, with their known answers run and these words as tags; "auto" and "accelerated" never
+ * take them. Returns how many rows were added (those of an earlier call count), or -EINVAL for an unknown word, or
+ * -ENOENT when none of them is here. *err says in one line what is absent and why, also when others were found. Call
+ * it before a loop runs. gwnode has no providers. */
+int gw_providers_load(const char *which, gw_err *err);
+
+/* Which of several constant-time implementations "auto" and "accelerated" take: the one of highest priority, unless
+ * one was preferred. Measuring prefers the fastest of each algorithm that has a choice (1408-byte requests in batches
+ * of 16, both directions, interleaved), in about alg_ns an algorithm, and returns how many algorithms it settled, or
+ * -errno. Preferring is for a choice that was measured before: -ENOENT unknown, -EOPNOTSUPP not to be selected here,
+ * or not constant-time. Call it before SAs are made. */
+int gw_select_measure(uint64_t alg_ns, gw_err *err);
+int gw_select_prefer(const char *driver);
+const char *gw_select_preferred(const char *alg); /* driver, or NULL */
+void gw_select_reset(void);
+
 /* The unit of work of every implementation: an array of these, each with a key of its own.
  * in: up to three spans; every span but the last is a multiple of 64 bytes. out never overlaps in, except that one
  * span may equal out (in place). Hash and MAC write tag (tag_len bytes); ciphers write out; AEAD both. */

@@ -9,6 +9,7 @@ Failures are :class:`DataplaneError` with the one line that the C code wrote.
 ``sa``         SAs in memory: seal and open batches of packets
 ``packets``    checksum, segmentation, coalescing as pure functions
 ``path``       the running dataplane: TUN, sockets, loops, counters
+``selection``  providers, and which implementation is preferred
 ``bench``      timed runs of one implementation or of ESP in memory
 =============  =====================================================================================
 """
@@ -39,6 +40,7 @@ from dataplane.sa import (
     open_batch,
     seal_batch,
 )
+from dataplane.selection import ProvidersLoaded, load_providers, measure_selection, prefer, preferred, reset_selection
 from dataplane.suites import Suite, find_suite, inner_mtu, resolve, suites, wire_len
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "Op",
     "OpResult",
     "Opened",
+    "ProvidersLoaded",
     "Sa",
     "SaCounters",
     "SaParams",
@@ -72,7 +75,12 @@ __all__ = [
     "init",
     "inject_fault",
     "inner_mtu",
+    "load_providers",
+    "measure_selection",
     "open_batch",
+    "prefer",
+    "preferred",
+    "reset_selection",
     "resolve",
     "run",
     "seal_batch",

@@ -33,13 +33,22 @@ struct gw_impl {
 	/* n ops, any n >= 0, keys may differ from op to op, statuses written by aead and authenc. */
 	void (*encrypt)(gw_op *ops, size_t n); /* also seal, hash, mac */
 	void (*decrypt)(gw_op *ops, size_t n); /* also open; NULL for hash and mac */
+	/* For contexts that own something beyond their bytes (providers): called before these are wiped, also on a context
+	 * that is all zero or whose setkey failed. NULL: nothing owned. */
+	void (*unsetkey)(void *ctx);
+	void (*mac_unsetkey)(void *ctx); /* authenc only */
+	bool by_name_only;               /* providers: a wish must name the tag or the driver */
 };
 
-/* table.c */
+/* table.c: what is compiled in. Walk gw_impl_count and gw_impl_at to see providers too. */
 extern const gw_impl *const gw_impl_table[];
 extern const size_t gw_impl_table_len;
 /* registry.c */
 bool gw_impl_selectable(const gw_impl *impl); /* runnable here, and its known answers passed */
+/* Adds a row of a provider (kept by pointer) and runs its known answers; a second time is no error. -ENOSPC. */
+int gw_impl_add(const gw_impl *impl);
+/* select.c */
+bool gw_impl_preferred(const gw_impl *impl);
 
 static inline bool gw_impl_runnable(const gw_impl *impl) /* this CPU has what it needs */
 {

@@ -8,6 +8,7 @@
 struct gw_key {
 	size_t ctx_bytes;
 	void *ctx;
+	void (*unset)(void *ctx);
 };
 
 gw_key *gw_key_new(const gw_impl *impl, const uint8_t *key, size_t key_len, gw_err *err)
@@ -22,6 +23,7 @@ gw_key *gw_key_new(const gw_impl *impl, const uint8_t *key, size_t key_len, gw_e
 	k->ctx_bytes = impl->key_ctx_bytes;
 	k->ctx = gw_alloc(k->ctx_bytes);
 	if (k->ctx == NULL) goto fail;
+	k->unset = impl->unsetkey;
 	if (impl->setkey != NULL && impl->setkey(k->ctx, key, key_len) != 0) {
 		why = "this key length does not exist for it";
 		goto fail;
@@ -41,6 +43,7 @@ const void *gw_key_ctx(const gw_key *k)
 void gw_key_free(gw_key *k)
 {
 	if (k == NULL) return;
+	if (k->ctx != NULL && k->unset != NULL) k->unset(k->ctx);
 	gw_free_wipe(k->ctx, k->ctx_bytes);
 	gw_free_wipe(k, sizeof *k);
 }

@@ -148,6 +148,10 @@ COLD int gw_known_answers_authenc(const gw_impl *impl, bool spoil, gw_err *err)
 		if (spoil) s[0].tag[0][0] ^= 1;
 		r = compare(impl, &s[0], &s[1], data, err);
 	}
+	for (int i = 0; i < KEYS; i++) {
+		if (s[0].key[i] != NULL && impl->unsetkey != NULL) impl->unsetkey(s[0].key[i]);
+		if (s[0].mac_key[i] != NULL && impl->mac_unsetkey != NULL) impl->mac_unsetkey(s[0].mac_key[i]);
+	}
 	for (int i = 0; i < 2 * KEYS; i++) {
 		gw_free_wipe(s[i / 2].key[i % 2], key_bytes[i / 2]);
 		gw_free_wipe(s[i / 2].mac_key[i % 2], mac_bytes[i / 2]);

@@ -22,28 +22,43 @@ const char *gw_version(void)
 static int8_t checked[MAX_IMPLS];
 static bool faulty[MAX_IMPLS]; /* the test hook */
 
+/* Rows of providers stand behind those that are compiled in. */
+static const gw_impl *added[MAX_IMPLS];
+static size_t added_len;
+
 static int index_of(const gw_impl *impl)
 {
-	for (size_t i = 0; i < gw_impl_table_len; i++)
-		if (gw_impl_table[i] == impl) return (int)i;
+	for (size_t i = 0; i < gw_impl_count(); i++)
+		if (gw_impl_at(i) == impl) return (int)i;
 	return -1;
 }
 
 size_t gw_impl_count(void)
 {
-	return gw_impl_table_len;
+	return gw_impl_table_len + added_len;
 }
 
 const gw_impl *gw_impl_at(size_t i)
 {
-	return i < gw_impl_table_len ? gw_impl_table[i] : NULL;
+	if (i < gw_impl_table_len) return gw_impl_table[i];
+	i -= gw_impl_table_len;
+	return i < added_len ? added[i] : NULL;
 }
 
 const gw_impl *gw_impl_find(const char *driver)
 {
-	for (size_t i = 0; driver != NULL && i < gw_impl_table_len; i++)
-		if (strcmp(gw_impl_table[i]->driver, driver) == 0) return gw_impl_table[i];
+	for (size_t i = 0; driver != NULL && i < gw_impl_count(); i++)
+		if (strcmp(gw_impl_at(i)->driver, driver) == 0) return gw_impl_at(i);
 	return NULL;
+}
+
+int gw_impl_add(const gw_impl *impl)
+{
+	if (index_of(impl) >= 0) return 0;
+	if (gw_impl_count() >= MAX_IMPLS) return -ENOSPC;
+	added[added_len++] = impl;
+	(void)gw_impl_selftest(impl, NULL); /* a row that fails stays visible as failed and is never selected */
+	return 0;
 }
 
 void gw_impl_describe(const gw_impl *impl, gw_impl_info *out)

@@ -15,6 +15,8 @@
 struct gw_transform_key {
 	size_t bytes;
 	void *cipher, *mac;
+	void (*unset_cipher)(void *ctx);
+	void (*unset_mac)(void *ctx);
 };
 
 /* ---- choice ---- */
@@ -52,16 +54,19 @@ static bool better(const gw_impl *a, const gw_impl *b, wish_kind kind, const cha
 	} else if (a->constant_time != b->constant_time) {
 		return a->constant_time;
 	}
+	/* What was measured decides among equals; nothing was measured across algorithms. */
+	if (strcmp(a->alg, b->alg) == 0 && gw_impl_preferred(a) != gw_impl_preferred(b)) return gw_impl_preferred(a);
 	return a->priority > b->priority;
 }
 
 static const gw_impl *best(const char *alg, wish_kind kind, const char *wish)
 {
 	const gw_impl *found = NULL;
-	for (size_t i = 0; i < gw_impl_table_len; i++) {
-		const gw_impl *impl = gw_impl_table[i];
+	for (size_t i = 0; i < gw_impl_count(); i++) {
+		const gw_impl *impl = gw_impl_at(i);
 		if (strcmp(impl->alg, alg) != 0 || !gw_impl_selectable(impl)) continue;
 		if (kind == DRIVERS && !has_word(wish, impl->driver)) continue;
+		if (impl->by_name_only && kind != DRIVERS && (kind != TAG || strcmp(impl->tag, wish) != 0)) continue;
 		if (better(impl, found, kind, wish)) found = impl;
 	}
 	return found;
@@ -72,8 +77,8 @@ static void list_choices(const char *a, const char *b, char *text, size_t len)
 {
 	size_t at = 0;
 	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < gw_impl_table_len && at + 64 < len; i++) {
-			const gw_impl *impl = gw_impl_table[i];
+		for (size_t i = 0; i < gw_impl_count() && at + 64 < len; i++) {
+			const gw_impl *impl = gw_impl_at(i);
 			const char *name = pass == 0 ? impl->tag : impl->driver;
 			if (strcmp(impl->alg, a) != 0 && strcmp(impl->alg, b) != 0) continue;
 			if (!gw_impl_selectable(impl) || strstr(text, name) != NULL) continue;
@@ -94,8 +99,8 @@ static int refuse(gw_err *err, int code, const char *enc, const char *auth, cons
 /* Is the wish known for this algorithm at all, runnable or not? */
 static bool known(const char *alg, wish_kind kind, const char *wish)
 {
-	for (size_t i = 0; i < gw_impl_table_len; i++) {
-		const gw_impl *impl = gw_impl_table[i];
+	for (size_t i = 0; i < gw_impl_count(); i++) {
+		const gw_impl *impl = gw_impl_at(i);
 		if (strcmp(impl->alg, alg) != 0) continue;
 		if (kind == TAG ? strcmp(impl->tag, wish) == 0 : kind == DRIVERS && has_word(wish, impl->driver)) return true;
 	}
@@ -167,7 +172,11 @@ gw_transform_key *gw_transform_key_new(const gw_transform *t, const uint8_t *enc
 		return NULL;
 	}
 	gw_transform_key *k = (gw_transform_key *)(void *)p;
-	*k = (gw_transform_key){bytes, cipher_bytes ? p + head : NULL, mac_bytes ? p + head + cipher_bytes : NULL};
+	k->bytes = bytes;
+	k->cipher = cipher_bytes ? p + head : NULL;
+	k->mac = mac_bytes ? p + head + cipher_bytes : NULL;
+	k->unset_cipher = t->cipher == NULL ? NULL : t->cipher->unsetkey;
+	k->unset_mac = authenc ? t->cipher->mac_unsetkey : t->mac == NULL ? NULL : t->mac->unsetkey;
 
 	const char *bad = NULL;
 	if (t->cipher != NULL && t->cipher->setkey(k->cipher, enc_key, enc_len) != 0) bad = t->cipher->alg;
@@ -181,7 +190,10 @@ gw_transform_key *gw_transform_key_new(const gw_transform *t, const uint8_t *enc
 
 void gw_transform_key_free(gw_transform_key *k)
 {
-	if (k != NULL) gw_free_wipe(k, k->bytes);
+	if (k == NULL) return;
+	if (k->unset_cipher != NULL) k->unset_cipher(k->cipher);
+	if (k->unset_mac != NULL) k->unset_mac(k->mac);
+	gw_free_wipe(k, k->bytes);
 }
 
 const void *gw_transform_cipher_key(const gw_transform_key *k)

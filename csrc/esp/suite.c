@@ -89,8 +89,8 @@ int gw_suite_icv(const gw_suite *s, uint32_t icv_bytes)
 static bool implemented(const char *alg)
 {
 	if (!alg[0] || strcmp(alg, "null") == 0) return true;
-	for (size_t i = 0; i < gw_impl_table_len; i++)
-		if (strcmp(gw_impl_table[i]->alg, alg) == 0 && gw_impl_selectable(gw_impl_table[i])) return true;
+	for (size_t i = 0; i < gw_impl_count(); i++)
+		if (strcmp(gw_impl_at(i)->alg, alg) == 0 && gw_impl_selectable(gw_impl_at(i))) return true;
 	return false;
 }
 
