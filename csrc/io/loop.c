@@ -20,13 +20,6 @@ const char *gw_stage_name(int stage)
 	return stage >= 0 && stage < GW_STAGES ? names[stage] : NULL;
 }
 
-void gw_loop_die(gw_loop *l, int err, const char *why)
-{
-	if (__atomic_load_n(&l->dead, __ATOMIC_RELAXED)) return;
-	l->dead_why = why;
-	__atomic_store_n(&l->dead, err, __ATOMIC_RELEASE);
-}
-
 void gw_loop_publish(gw_loop *l)
 {
 	l->c.cpu_ns = gw_thread_cpu_ns();

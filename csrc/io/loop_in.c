@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "loop.h"
+#include "loop_state.h"
 #include "packet.h"
 
 /* The kernel refused a super-packet: its packets one by one, as they came. Their own headers still lie before each

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "loop.h"
+#include "loop_state.h"
 #include "packet.h"
 
 #define READ_BYTES 49152 /* read before sealing: one super-packet, or GW_LOOP_READS single packets */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * What one loop has in hand, shared by its parts: loop.c runs it, loop_out.c and loop_in.c are its directions.
+ */
+#ifndef GW_IO_LOOP_STATE_H
+#define GW_IO_LOOP_STATE_H
+
+#include "../core/mailbox.h"
+#include "train.h"
+
+#define GW_LOOP_OUT   128 /* packets sealed at once, at most */
+#define GW_LOOP_IN    256 /* packets opened at once, at most */
+#define GW_LOOP_READS 32  /* TUN reads before they are looked at, at most */
+/* One TUN read: the header and the largest packet. */
+#define GW_TUN_READ_BYTES (GW_VNET_LEN + 65536 + 40)
+
+typedef struct gw_loop {
+	int tun_fd, stop_fd;
+	const gw_outer_ops *ops;
+	gw_outer *outer;
+	gw_mailbox *box;
+	gw_sadb *sadb;
+	gw_spd *spd;
+	gw_coalesce *co;
+	gw_counter_page *page;
+	int page_fd;
+	uint32_t mtu;
+	bool coalesce;
+	/* outward */
+	uint8_t *tun_memory, *scratch; /* TUN reads until they are sealed; their segments' headers */
+	size_t tun_cap, tun_at;
+	gw_span reads[GW_LOOP_READS];
+	gw_trains trains;
+	gw_pkt out[GW_LOOP_OUT];
+	bool out_df[GW_LOOP_OUT];
+	gw_seg segs[GW_LOOP_OUT];
+	uint32_t n_out;
+	/* inward */
+	gw_pkt in[GW_LOOP_IN];
+	gw_addr from[GW_LOOP_IN];
+	/* counters: written here, copied to the page now and then */
+	gw_loop_counters c;
+	uint64_t last_cycles, published_ns;
+	bool dirty, try_in, try_out; /* something was counted; the direction may have work */
+	/* the end */
+	int stop; /* atomic: the owner wishes it */
+	int dead; /* atomic: -errno why the loop ended by itself */
+	const char *dead_why;
+} gw_loop;
+
+/* loop_out.c, loop_in.c: one turn each. True when more may be waiting, false when the queue was seen empty. */
+bool gw_loop_out(gw_loop *l, uint64_t now_ns);
+bool gw_loop_in(gw_loop *l, uint64_t now_ns);
+/* loop_in.c, a gw_flush_fn: one write. `segments` opened packets are booked with it, 0 for a packet of our own. */
+void gw_loop_write_tun(void *loop, const struct iovec *iov, int iovcnt, const gw_vnet *vnet, uint32_t segments);
+
+/* The loop cannot go on: it ends after this turn, and gw_dp_health says why. The first reason stays. */
+static inline void gw_loop_die(gw_loop *l, int err, const char *why)
+{
+	if (__atomic_load_n(&l->dead, __ATOMIC_RELAXED)) return;
+	l->dead_why = why;
+	__atomic_store_n(&l->dead, err, __ATOMIC_RELEASE);
+}
+
+/* Books the cycles since the last call under `stage`. */
+static inline void gw_loop_stage(gw_loop *l, int stage)
+{
+	uint64_t now = gw_cycles();
+	l->c.stage_cycles[stage] += now - l->last_cycles;
+	l->last_cycles = now;
+}
+
+static inline void gw_hist_add(uint64_t hist[GW_HIST_BUCKETS], uint32_t n)
+{
+	hist[gw_hist_bucket(n)]++;
+}
+
+#endif
