@@ -6,7 +6,6 @@ one, the command that helps.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import socket
@@ -18,12 +17,13 @@ from typing import Any
 
 import dataplane
 from gateway import environment
+from gateway.lab.syscalls import CLONE_NEWNET, CLONE_NEWUSER
+from gateway.lab.trial import in_child
 from gateway.noise import STEAL_LIMIT_CORES, cpu_times, noise_between
 
 OK, INFO, WARN, FAIL = "ok", "info", "WARN", "FAIL"
 
 WANTED_RCVBUF_BYTES = 8 << 20
-CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104
 STEAL_SAMPLE_S = 0.5
 
@@ -48,29 +48,6 @@ class Finding:
 def as_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """For ``--json``."""
     return [asdict(finding) for finding in findings]
-
-
-def in_child(action: Callable[[], str], flags: int) -> str:
-    """Runs ``action`` in a child with new namespaces (``unshare`` flags), so that this process stays where it is.
-
-    Returns its text; ``!errno`` when unsharing is refused.
-    """
-    read_fd, write_fd = os.pipe()
-    pid = os.fork()
-    if pid == 0:  # pragma: no cover - coverage does not see children
-        os.close(read_fd)
-        text = "!0"
-        try:
-            libc = ctypes.CDLL(None, use_errno=True)
-            text = f"!{ctypes.get_errno()}" if libc.unshare(flags) != 0 else action()
-        finally:
-            os.write(write_fd, text.encode()[:4000])
-            os._exit(0)
-    os.close(write_fd)
-    with os.fdopen(read_fd, "rb") as answer:
-        text = answer.read().decode()
-    os.waitpid(pid, 0)
-    return text
 
 
 def check_processor() -> list[Finding]:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from gateway import doctor
+from gateway.lab.syscalls import CLONE_NEWNET
+from gateway.lab.trial import in_child
 
 BIG = {"net.core.rmem_max": str(64 << 20), "net.ipv4.tcp_available_congestion_control": "reno cubic"}
 
@@ -89,9 +91,15 @@ def test_governors() -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_probes_happen_elsewhere() -> None:
     here = os.readlink("/proc/self/ns/net")
-    there = doctor.in_child(lambda: os.readlink("/proc/self/ns/net"), doctor.CLONE_NEWNET)
+    there = in_child(lambda: os.readlink("/proc/self/ns/net"), CLONE_NEWNET)
     assert there.startswith("net:") and there != here
     assert os.readlink("/proc/self/ns/net") == here
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_probe_that_fails_answers_too() -> None:
+    assert in_child(lambda: str(1 // 0), CLONE_NEWNET) == "!0"
+    assert in_child(lambda: "never", 1 << 31) == "!22"  # EINVAL
 
 
 def test_the_command(tmp_path: Path) -> None:
