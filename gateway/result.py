@@ -186,7 +186,9 @@ def _sa(samples: Sequence[Sample], direction: str) -> dict[str, Any] | None:
 
 def _tun_drops(sample: Sample) -> int:
     """Packets that a TUN's queue had no room for, before they were sealed."""
-    return sum(i.get("tx_dropped", 0) for g in sample.gateways.values() for n, i in g.interfaces.items() if n == "esp0")
+    return sum(
+        sample.gateways[name].interfaces.get(path.tun, {}).get("tx_dropped", 0) for name, path in sample.paths.items()
+    )
 
 
 def counts(samples: Sequence[Sample], direction: str) -> dict[str, float | None]:

@@ -12,7 +12,7 @@ from gateway.errors import UnusableError
 from gateway.load.iperf3_parse import Flow, Interval, Iperf3Result
 from gateway.measure.machine import Busy
 from gateway.measure.sample import Sample
-from gateway.node.base import NodeCounters, SaCounters
+from gateway.node.base import NodeCounters, PathInfo, SaCounters
 from gateway.noise import Noise
 from gateway.output import table
 from gateway.rounds import Case, Taken
@@ -33,7 +33,7 @@ def node(packets: int, direction: str, cpu_ns: int) -> NodeCounters:
         "tun_write_segments": packets if direction == "in" else 3,
         "tun_writes": packets // 40 if direction == "in" else 3,
     }
-    return NodeCounters(sas, loop, {}, {"seal": 5}, cpu_ns, {"esp0": {"tx_dropped": 2}})
+    return NodeCounters(sas, loop, {}, {"seal": 5}, cpu_ns, {"esp7": {"tx_dropped": 2}, "wan": {"tx_dropped": 9}})
 
 
 def sample(case: Case, mbit_per_s: float, reasons: tuple[str, ...] = (), dirty: str = "") -> Sample:
@@ -61,6 +61,7 @@ def sample(case: Case, mbit_per_s: float, reasons: tuple[str, ...] = (), dirty: 
         inner_mtu=1438,
         gateways={"gw1": node(4000, "out", 300_000_000), "gw2": node(3990, "in", 200_000_000)},
         verdict=Verdict(accounts, reasons),
+        paths={name: PathInfo("esp7", 3, 4500, (), 64, 1, 1, 1) for name in ("gw1", "gw2")},
     )
 
 
@@ -96,6 +97,7 @@ def test_rows_by_the_schema() -> None:
     assert fast["sa"]["packets"] == 2 * 3990
     assert fast["sa"]["drops"] == {"state_seq_error": 20}
     assert fast["sa"]["sealed_packets"] == 8000
+    assert fast["sa"]["tun_drops"] == 2 * 2 * 2, "rounds x gateways, of the TUN alone, whatever its name"
     assert fast["counts"]["esp_packets_per_send"] == 40
     assert fast["counts"]["receive_calls_per_packet"] == pytest.approx(0.00977, abs=1e-4)
     assert len(fast["intervals"]) == 2 and fast["intervals"][1]["round"] == 1
