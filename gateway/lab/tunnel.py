@@ -9,15 +9,19 @@ from dataplane import DataplaneError, find_suite, inner_mtu
 from gateway.errors import UnusableError
 from gateway.keys import FreshKeys, random_spi
 from gateway.lab.topology import OUTER_MTU, Laboratory, Site
-from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig
-from gateway.node.client import NodeClient
+from gateway.node.base import Hello, Node, NodeCounters, PathConfig, PathInfo, SaConfig
 from gateway.node.local import start_node
 
 TUN = "esp0"
 PORT = 4500
 """UDP encapsulation, RFC 3948. In a namespace of its own nobody else has it."""
 
-NodeMaker = Callable[[Site], NodeClient]
+NodeMaker = Callable[[Site], Node]
+
+
+def worker(site: Site) -> Node:
+    """Our own dataplane in the site's namespace."""
+    return start_node(site.name, netns_fd=site.namespace.fd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,8 @@ class Tunnel:
     """Both nodes, up and with SAs installed. Close it: a tunnel is good for one round."""
 
     config: TunnelConfig
-    left: NodeClient
-    right: NodeClient
+    left: Node
+    right: Node
     inner_mtu: int
     """Bytes."""
     implementation: str = ""
@@ -76,13 +80,13 @@ def inner_mtu_of(suite: str) -> int:
     return mtu
 
 
-def open_tunnel(lab: Laboratory, config: TunnelConfig) -> Tunnel:
+def open_tunnel(lab: Laboratory, config: TunnelConfig, make: NodeMaker = worker) -> Tunnel:
     """Starts both nodes, opens their paths, installs two SAs with keys that were never used before."""
     mtu = inner_mtu_of(config.suite)
-    started: list[NodeClient] = []
+    started: list[Node] = []
     try:
         for site in lab.sites:
-            started.append(start_node(site.name, netns_fd=site.namespace.fd))
+            started.append(make(site))
         tunnel = Tunnel(config, started[0], started[1], mtu)
         for node, site, other in zip(started, lab.sites, reversed(lab.sites), strict=True):
             tunnel.hellos[site.name] = node.hello()
