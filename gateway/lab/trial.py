@@ -9,8 +9,10 @@ from gateway.lab import syscalls
 
 
 def in_child(action: Callable[[], str], flags: int) -> str:
-    """Runs ``action`` in a child with new namespaces (``unshare`` flags). Returns its text; ``!errno`` when unsharing is
-    refused, ``!0`` when the action failed."""
+    """Runs ``action`` in a child with new namespaces (``unshare`` flags).
+
+    Returns its text; ``!errno`` when unsharing is refused, ``!0`` when the action failed.
+    """
     read_fd, write_fd = os.pipe()
     pid = os.fork()
     if pid == 0:  # pragma: no cover - coverage does not see children
