@@ -14,6 +14,7 @@ static const struct {
 	int (*load)(gw_err *err);
 } providers[] = {
 	{"openssl", gw_provider_openssl},
+	{"ipsec-mb", gw_provider_ipsec_mb},
 };
 #define PROVIDERS (sizeof providers / sizeof providers[0])
 

@@ -104,7 +104,7 @@ static void xts(gw_op *ops, size_t n, int dir)
 			gw_openssl.EVP_Cipher(ctx, op->out, op->in[0].data, (unsigned)len);
 			continue;
 		}
-		gw_op_gather(op, 0, op->out, len);
+		gw_provider_move(op);
 		gw_openssl.EVP_Cipher(ctx, op->out, op->out, (unsigned)len);
 	}
 }

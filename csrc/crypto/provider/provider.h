@@ -19,4 +19,14 @@ int gw_provider_af_alg(gw_err *err);
  * Returns a dlopen handle that is never closed, or NULL. */
 void *gw_provider_open(const char *environment, const char *const *names);
 
+/* The input, in its place in the output, for those who work on one piece of memory. */
+static inline void gw_provider_move(const gw_op *op)
+{
+	uint8_t *out = op->out;
+	for (uint32_t s = 0; s < op->n_in; s++) {
+		if (op->in[s].len > 0 && op->in[s].data != out) memmove(out, op->in[s].data, op->in[s].len);
+		out += op->in[s].len;
+	}
+}
+
 #endif
