@@ -40,8 +40,9 @@ uint32_t gw_sa_spi(const gw_sa *sa);
 uint32_t gw_sa_flags(const gw_sa *sa);
 /* Extra bytes that sealing adds at most: to lay packets out in a train. */
 size_t gw_sa_overhead_max(const gw_sa *sa);
-/* Where the SA's counters live: a slot of the loop's page, or private memory for SAs in memory. */
-void gw_sa_set_counters(gw_sa *sa, struct gw_counter_slot *slot);
+/* Where the SA's counters live: a slot of the loop's page, or (NULL) its own memory. Returns the slot that it leaves,
+ * NULL when that was its own. */
+struct gw_counter_slot *gw_sa_set_counters(gw_sa *sa, struct gw_counter_slot *slot);
 /* A drop that io/ saw and that belongs to this SA. */
 void gw_sa_drop(gw_sa *sa, int reason, uint64_t n);
 

@@ -202,16 +202,18 @@ void gw_sa_publish(gw_sa *sa, uint64_t now_ns)
 	gw_seq_end(&slot->seq);
 }
 
-void gw_sa_set_counters(gw_sa *sa, struct gw_counter_slot *slot)
+gw_counter_slot *gw_sa_set_counters(gw_sa *sa, gw_counter_slot *slot)
 {
 	gw_counter_slot *from = sa->slot;
 
 	if (!slot) slot = &sa->own;
-	if (slot == from) return;
-	gw_seq_begin(&slot->seq);
-	slot->c = from->c; /* our own writing: nobody else moves it */
-	gw_seq_end(&slot->seq);
-	sa->slot = slot;
+	if (slot != from) {
+		gw_seq_begin(&slot->seq);
+		slot->c = from->c; /* our own writing: nobody else moves it */
+		gw_seq_end(&slot->seq);
+		sa->slot = slot;
+	}
+	return from == &sa->own ? NULL : from;
 }
 
 void gw_sa_drop(gw_sa *sa, int reason, uint64_t n)

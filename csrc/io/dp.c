@@ -215,15 +215,6 @@ static int run(gw_dp *dp, gw_mail_fn fn, const command *what, gw_sa **removed, g
 	return code;
 }
 
-static gw_counter_slot *slot_of(gw_loop *l, uint32_t spi, int direction)
-{
-	for (uint32_t i = 0; i < l->page->max_slots; i++) {
-		gw_counter_slot *s = &l->page->slots[i];
-		if (s->used && s->c.spi == spi && s->c.direction == (uint32_t)direction) return s;
-	}
-	return NULL;
-}
-
 static int mail_add(void *loop, void *arg)
 {
 	gw_loop *l = loop;
@@ -244,12 +235,11 @@ static int mail_del(void *loop, void *arg)
 {
 	gw_loop *l = loop;
 	command *c = arg;
-	gw_counter_slot *slot = slot_of(l, c->spi, c->direction);
 
 	c->sa = gw_sadb_remove(l->sadb, c->spi, c->direction);
 	if (!c->sa) return -ENOENT;
 	gw_spd_forget(l->spd, c->sa);
-	gw_sa_set_counters(c->sa, NULL);
+	gw_counter_slot *slot = gw_sa_set_counters(c->sa, NULL);
 	if (slot) gw_counters_release(slot);
 	return 0;
 }

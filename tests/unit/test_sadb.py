@@ -139,11 +139,11 @@ def test_counters_move_with_the_sa(sadb: Any) -> None:
     slot = lib.gw_counters_take(page)
     other = lib.gw_counters_take(page)
     assert other != slot and lib.gw_counters_take(page) == ffi.NULL
-    lib.gw_sa_set_counters(sa, slot)
+    assert lib.gw_sa_set_counters(sa, slot) == ffi.NULL, "it leaves its own memory"
     lib.gw_sa_drop(sa, lib.GW_STATE_PROTO_ERROR, 4)
     lib.gw_sa_read(sa, out)
     assert (out.spi, out.drops[lib.GW_STATE_PROTO_ERROR]) == (0x1000, 7)
-    lib.gw_sa_set_counters(sa, ffi.NULL)
+    assert lib.gw_sa_set_counters(sa, ffi.NULL) == slot
     lib.gw_counters_release(slot)
     assert lib.gw_counters_take(page) == slot
     lib.gw_sa_read(sa, out)
