@@ -51,7 +51,8 @@ class Server:
 
     def serve(self) -> None:
         """Answers in order; the backend is closed at the end, however that comes."""
-        buffer = bytearray()
+        # Read into memory of our own: ``os.read`` would leave keys in immutable bytes.
+        buffer, chunk = bytearray(), bytearray(1 << 16)
         try:
             while not self._closing:
                 end = buffer.find(b"\n")
@@ -64,14 +65,15 @@ class Server:
                     wipe(buffer)
                     self._write({"id": None, "ok": False, "error": _error(bad_request("a line is too long"))})
                     return
-                chunk = os.read(self._read_fd, 1 << 16)
-                if not chunk:
+                n = os.readv(self._read_fd, [chunk])
+                if not n:
                     return
-                buffer += chunk
+                buffer += memoryview(chunk)[:n]
         except (Stop, BrokenPipeError):
             return
         finally:
             wipe(buffer)
+            wipe(chunk)
             self._backend.close()
 
     @staticmethod
