@@ -1,6 +1,6 @@
 # Static gwnode binaries for other processors, and what is tested and counted with them under qemu-user.
 #
-#   make cross                    all targets into build/cross/<target>/gwnode
+#   make cross                    all targets into build/cross/<target>/gwnode, and gwnode-test beside it
 #   make cross-<target>           one of them (make -j2 helps: zig builds musl once per target, 60 s each)
 #   make icount [TARGET=a,b]      instructions per byte, into build/icount.json
 #   make icount-baseline          the counts that `make test-emulated` compares with
@@ -32,7 +32,10 @@ CROSS_CFLAGS += -fno-unwind-tables -fno-asynchronous-unwind-tables
 CROSS_CFLAGS += -Wno-sign-compare
 CROSS_LDFLAGS := -static -s -Wl,--gc-sections
 
-CROSS_SRC := $(wildcard $(addsuffix /*.c,$(addprefix csrc/,core crypto crypto/generic esp io bench node)))
+CROSS_SRC := $(wildcard $(addsuffix /*.c,$(addprefix csrc/,core crypto crypto/generic esp io bench)))
+# What tests and counts implementations one by one is a binary of its own: routers do not carry it.
+NODE_TEST_SRC := $(patsubst %,csrc/node/%.c,common differential icount icount_esp icount_meter selftest test_main vectors)
+NODE_SRC := csrc/node/selftest.c $(filter-out $(NODE_TEST_SRC),$(wildcard csrc/node/*.c))
 # Code of one ISA goes to its own targets only (elsewhere it would compile to nothing).
 CROSS_SRC_x86_64  := $(wildcard csrc/crypto/x86/*.[cS])
 CROSS_SRC_armv7   := $(wildcard csrc/crypto/arm/*.[cS])
@@ -45,9 +48,12 @@ cross: $(CROSS_TARGETS:%=cross-%)
 
 define CROSS_template
 .PHONY: cross-$(1)
-cross-$(1): build/cross/$(1)/gwnode
-CROSS_OBJ_$(1) := $$(patsubst csrc/%,build/cross/$(1)/%.o,$$(CROSS_SRC) $$(CROSS_SRC_$(1)))
-build/cross/$(1)/gwnode: $$(CROSS_OBJ_$(1))
+cross-$(1): build/cross/$(1)/gwnode build/cross/$(1)/gwnode-test
+CROSS_LIB_$(1) := $$(patsubst csrc/%,build/cross/$(1)/%.o,$$(CROSS_SRC) $$(CROSS_SRC_$(1)))
+CROSS_OBJ_$(1) := $$(CROSS_LIB_$(1)) $$(patsubst csrc/%,build/cross/$(1)/%.o,$$(sort $$(NODE_SRC) $$(NODE_TEST_SRC)))
+build/cross/$(1)/gwnode: $$(NODE_SRC:csrc/%=build/cross/$(1)/%.o)
+build/cross/$(1)/gwnode-test: $$(NODE_TEST_SRC:csrc/%=build/cross/$(1)/%.o)
+build/cross/$(1)/gwnode build/cross/$(1)/gwnode-test: $$(CROSS_LIB_$(1))
 	$$(CROSS_CC) $$(ZIG_FLAGS_$(1)) $$(CROSS_CFLAGS) $$(CROSS_LDFLAGS) -o $$@ $$^
 build/cross/$(1)/%.o: csrc/% mk/cross.mk
 	@mkdir -p $$(@D)

@@ -7,29 +7,35 @@
 #include "node.h"
 
 static const struct {
-	const char *name;
+	const char *name, *arguments, *help;
 	int (*run)(int argc, char **argv);
-	const char *help;
 } commands[] = {
-	{"selftest", node_selftest, "known answers of every implementation that this CPU can run"},
-	{"vectors", node_vectors, "test cases as lines on stdin, answers as lines on stdout"},
-	{"differential", node_differential, "[--seed N] [--rounds N] [--impl DRIVER]: all against generic"},
-	{"icount", node_icount, "[--impl DRIVER]: executed instructions, under qemu with the icount plugin"},
+	{"doctor", "", "what this machine is and can do; changes nothing", node_doctor},
+	{"selftest", "", "known answers of every implementation", node_selftest},
+	{"crypto", "[ALGORITHM|TAG]", "MB/s of every implementation that runs here", node_crypto},
+	{"esp", "[SUITE]", "packets and Mbit/s, sealed and opened in memory", node_esp},
+	{"--stdio", "", "a gateway that gwbench drives: JSON lines on stdin and stdout", node_stdio},
 };
 
 static int usage(FILE *to)
 {
-	fprintf(to, "gwnode %s\nusage: gwnode COMMAND\n", gw_version());
+	fprintf(to, "gwnode %s: an IPsec (ESP) data path and its benches in one file\n\nusage: gwnode COMMAND\n",
+			gw_version());
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-		fprintf(to, "  %-13s %s\n", commands[i].name, commands[i].help);
+		fprintf(to, "  %-9s%-17s%s\n", commands[i].name, commands[i].arguments, commands[i].help);
 	return to == stdout ? 0 : 2;
 }
 
 int main(int argc, char **argv)
 {
 	if (argc < 2) return usage(stderr);
-	if (!strcmp(argv[1], "--help")) return usage(stdout);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) return usage(stdout);
+	if (!strcmp(argv[1], "--version")) return printf("gwnode %s\n", gw_version()) < 0;
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-		if (!strcmp(argv[1], commands[i].name)) return commands[i].run(argc - 2, argv + 2);
+		if (!strcmp(argv[1], commands[i].name)) {
+			const int status = commands[i].run(argc - 2, argv + 2);
+			return fflush(stdout) ? 1 : status;
+		}
+	fprintf(stderr, "gwnode: no command is called '%s'\n", argv[1]);
 	return usage(stderr);
 }

@@ -13,7 +13,13 @@
 
 #include "../crypto/impl.h"
 
+/* gwnode */
+int node_stdio(int argc, char **argv);
+int node_doctor(int argc, char **argv);
 int node_selftest(int argc, char **argv);
+int node_crypto(int argc, char **argv);
+int node_esp(int argc, char **argv);
+/* gwnode-test: what only tests need does not go to routers */
 int node_vectors(int argc, char **argv);
 int node_differential(int argc, char **argv);
 int node_icount(int argc, char **argv);

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
 import signal
 import types
+from collections.abc import Iterator
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -21,10 +23,31 @@ class Stop(Exception):
 
 def enter_netns(fd: int) -> None:
     """Moves this thread (the process has no other yet) into the network namespace ``fd``, and closes it."""
+    _setns(fd)
+    os.close(fd)
+
+
+def _setns(fd: int) -> None:
     if _libc.setns(fd, CLONE_NEWNET) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"cannot enter the network namespace: {os.strerror(number)}")
-    os.close(fd)
+
+
+@contextlib.contextmanager
+def inside_netns(fd: int | None) -> Iterator[None]:
+    """Runs the block with this thread in the network namespace ``fd`` (None: where it is). Children stay in it."""
+    if fd is None:
+        yield
+        return
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        try:
+            _setns(fd)
+            yield
+        finally:
+            _setns(home)
+    finally:
+        os.close(home)
 
 
 def harden() -> None:

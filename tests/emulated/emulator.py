@@ -1,7 +1,8 @@
 """Machines that are emulated, and how gwnode runs on one.
 
-A machine is a cross build (``build/cross/<build>/gwnode``) plus a qemu-user command line. The plugins beside this file
-(``qemu/``) are compiled by the host's gcc on first use. Needs: qemu-user, gcc, and ``make cross``.
+A machine is a cross build (``build/cross/<build>/gwnode``, and ``gwnode-test`` with the commands that only tests need)
+plus a qemu-user command line. The plugins beside this file (``qemu/``) are compiled by the host's gcc on first use.
+Needs: qemu-user, gcc, and ``make cross``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ CROSS_BUILD = ROOT / "build" / "cross"
 # What a CPU without the Crypto Extensions (and newer hash instructions) lacks, by gwnode's names.
 NO_CRYPTO_EXTENSIONS = "aes,pmull,sha1,sha2,sha512,sha3"
 
+TEST_COMMANDS = ("vectors", "differential", "icount")
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -37,6 +40,10 @@ class Machine:
     @property
     def gwnode(self) -> Path:
         return CROSS_BUILD / self.build / "gwnode"
+
+    def program(self, command: str) -> Path:
+        """The binary that has this command."""
+        return self.gwnode.with_name("gwnode-test") if command in TEST_COMMANDS else self.gwnode
 
 
 MACHINES = {
@@ -70,7 +77,8 @@ def missing_tools(machines: Sequence[Machine]) -> list[str]:
     """What must be installed or built before these machines can run, in words."""
     tools = {m.qemu[0] for m in machines if m.qemu} | {"gcc"}
     missing = [f"{tool} (Debian: qemu-user, gcc)" for tool in sorted(tools) if shutil.which(tool) is None]
-    missing += [f"{m.gwnode} (make cross)" for m in machines if not m.gwnode.is_file()]
+    programs = [p for m in machines for p in (m.gwnode, m.program("vectors"))]
+    missing += [f"{program} (make cross)" for program in programs if not program.is_file()]
     return missing
 
 
@@ -94,7 +102,7 @@ def command(machine: Machine, *args: str, plugin: str | None = None) -> list[str
     if plugin is None and machine.forbid_ce:
         plugin = f"{build_plugin('bbprof')},ce=forbid"
     options = ["-plugin", plugin] if plugin and machine.qemu else []
-    return [*machine.qemu, *options, str(machine.gwnode), *args]
+    return [*machine.qemu, *options, str(machine.program(args[0] if args else "")), *args]
 
 
 def environment(machine: Machine, **more: str) -> dict[str, str]:

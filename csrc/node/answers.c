@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ * The operations that only tell: hello, counters, health.
+ */
+#include <stddef.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "netif.h"
+#include "protocol.h"
+
+/* ---- hello ---- */
+
+static void write_words(json_out *out, const char *name, const char *words)
+{
+	char word[32];
+
+	json_key(out, name);
+	json_begin(out, '[');
+	while (*words) {
+		size_t n = strcspn(words, " ");
+		if (n && n < sizeof word) {
+			memcpy(word, words, n);
+			word[n] = 0;
+			json_text(out, word);
+		}
+		words += n + (words[n] == ' ');
+	}
+	json_end(out, ']');
+}
+
+static void write_implementation(json_out *out, const gw_impl *impl)
+{
+	static const char *const kinds[] = {"", "cipher", "hash", "mac", "aead", "authenc"};
+	gw_impl_info info;
+
+	gw_impl_describe(impl, &info);
+	json_begin(out, '{');
+	json_put_text(out, "alg", info.alg);
+	json_put_text(out, "driver", info.driver);
+	json_put_text(out, "tag", info.tag);
+	json_put_text(out, "isa", info.isa);
+	json_put_text(out, "kind", kinds[info.kind]);
+	json_put_count(out, "priority", (uint64_t)info.priority);
+	json_key(out, "constant_time");
+	json_bool(out, info.constant_time);
+	json_key(out, "runnable");
+	json_bool(out, info.runnable);
+	json_put_text(out, "checked", info.checked > 0 ? "passed" : info.checked < 0 ? "failed" : "not run");
+	json_put_count(out, "key_ctx_bytes", info.key_ctx_bytes);
+	json_put_count(out, "batch_hint", (uint64_t)info.batch_hint);
+	json_end(out, '}');
+}
+
+int node_hello(node *n, node_failure *f)
+{
+	const json_field *asked = json_find(n->request, "protocol");
+	gw_suite_info suite;
+	struct utsname system;
+	gw_err err = {""};
+
+	if (!asked || asked->kind != JSON_INT || asked->number != NODE_PROTOCOL) {
+		strcpy(f->hint, "install the same version on both sides");
+		return asked && asked->kind == JSON_INT
+				   ? node_fail(f, "bad-protocol", "protocol %lld is not spoken here, %d is", (long long)asked->number,
+							   NODE_PROTOCOL)
+				   : node_fail(f, "bad-protocol", "a version of the protocol must be named; %d is spoken here",
+							   NODE_PROTOCOL);
+	}
+	if (gw_init(&err) < 0) return node_fail(f, "error", "%s", err.text);
+	uname(&system);
+	node_result(n);
+	json_begin(&n->out, '{');
+	json_put_text(&n->out, "kind", "gwnode");
+	json_put_count(&n->out, "protocol", NODE_PROTOCOL);
+	json_put_text(&n->out, "version", gw_version());
+	json_put_text(&n->out, "machine", system.machine);
+	json_put_text(&n->out, "kernel", system.release);
+	write_words(&n->out, "cpu_features", gw_cpu_features());
+	json_key(&n->out, "implementations");
+	json_begin(&n->out, '[');
+	for (size_t i = 0; i < gw_impl_count(); i++) write_implementation(&n->out, gw_impl_at(i));
+	json_end(&n->out, ']');
+	json_key(&n->out, "suites");
+	json_begin(&n->out, '[');
+	for (size_t i = 0; !gw_suite_at(i, &suite); i++) json_text(&n->out, suite.name);
+	json_end(&n->out, ']');
+	json_end(&n->out, '}');
+	return 0;
+}
+
+/* ---- counters ---- */
+
+#define LOOP(field)                                                                                                    \
+	{                                                                                                                  \
+#field, offsetof(gw_loop_counters, field)                                                                      \
+	}
+static const struct {
+	const char *name;
+	size_t offset;
+} loop_fields[] = {
+	LOOP(tun_reads),        LOOP(tun_read_bytes),  LOOP(tun_read_gso),
+	LOOP(tun_writes),       LOOP(tun_write_bytes), LOOP(tun_write_segments),
+	LOOP(tun_write_einval), LOOP(udp_sends),       LOOP(udp_send_packets),
+	LOOP(udp_send_bytes),   LOOP(udp_recvs),       LOOP(udp_recv_packets),
+	LOOP(udp_recv_bytes),   LOOP(udp_send_errors), LOOP(udp_rcvbuf_drops),
+	LOOP(gso_fallbacks),    LOOP(keepalives),      LOOP(non_esp),
+	LOOP(wakeups),          LOOP(spins),           LOOP(coalesce_bad_checksum),
+	LOOP(cpu_ns),           LOOP(started_ns),      LOOP(now_ns),
+};
+/* The arrays are the rest of the struct: whoever adds a field must add it above. */
+_Static_assert(sizeof(gw_loop_counters) ==
+				   8 * (sizeof loop_fields / sizeof loop_fields[0] + GW_DROP_REASONS + GW_STAGES + 2 * GW_HIST_BUCKETS),
+			   "a counter is missing here");
+
+static void write_drops(json_out *out, const uint64_t *drops)
+{
+	json_key(out, "drops");
+	json_begin(out, '{');
+	for (int i = 1; i < GW_DROP_REASONS; i++)
+		if (drops[i]) json_put_count(out, gw_drop_name(i), drops[i]);
+	json_end(out, '}');
+}
+
+static void write_histogram(json_out *out, const char *name, const uint64_t *buckets)
+{
+	char key[] = "seal_batch_hist_0";
+
+	memcpy(key, name, 4);
+	for (int i = 0; i < GW_HIST_BUCKETS; i++) {
+		key[sizeof key - 2] = (char)('0' + i);
+		json_put_count(out, key, buckets[i]);
+	}
+}
+
+static void write_loop(json_out *out, const gw_loop_counters *c, bool alive)
+{
+	json_key(out, "loop");
+	json_begin(out, '{');
+	for (size_t i = 0; i < sizeof loop_fields / sizeof loop_fields[0]; i++) {
+		uint64_t value;
+		memcpy(&value, (const char *)c + loop_fields[i].offset, sizeof value);
+		json_put_count(out, loop_fields[i].name, value);
+	}
+	write_histogram(out, "seal", c->seal_batch_hist);
+	write_histogram(out, "open", c->open_batch_hist);
+	json_put_count(out, "alive", alive);
+	json_end(out, '}');
+	write_drops(out, c->drops);
+	json_key(out, "stage_cycles");
+	json_begin(out, '{');
+	for (int i = 0; i < GW_STAGES; i++) json_put_count(out, gw_stage_name(i), c->stage_cycles[i]);
+	json_end(out, '}');
+	json_put_count(out, "cpu_ns", c->cpu_ns);
+}
+
+static void write_sa(node *n, const gw_sa_counters *c)
+{
+	static const char *const states[] = {"valid", "dying", "expired"};
+	json_out *out = &n->out;
+
+	json_begin(out, '{');
+	json_put_count(out, "spi", c->spi);
+	json_put_text(out, "direction", c->direction == GW_DIR_OUT ? "out" : "in");
+	json_put_count(out, "packets", c->packets);
+	json_put_count(out, "bytes", c->bytes);
+	json_put_count(out, "wire_bytes", c->wire_bytes);
+	write_drops(out, c->drops);
+	json_put_count(out, "seq", c->seq);
+	json_put_text(out, "state", states[c->state <= GW_SA_STATE_EXPIRED ? c->state : GW_SA_STATE_EXPIRED]);
+	json_put_text(out, "implementation", node_implementation(n, c->spi, c->direction));
+	json_end(out, '}');
+}
+
+/* One loop; its counters come before the SAs' so that nothing is counted there that the loop has not seen. */
+int node_counters(node *n, node_failure *f)
+{
+	gw_loop_counters loop;
+	gw_err err;
+
+	if (arguments_read(n->request, NULL, 0, NULL, f) || node_need_path(n, f)) return -1;
+	if (gw_dp_loop_read(n->dp, 0, &loop)) return node_fail(f, "error", "the loop's counters cannot be read");
+	const bool alive = gw_dp_health(n->dp, &err) == 0;
+	const size_t n_sas = gw_dp_sa_read(n->dp, n->counted, n->max_sas);
+	node_result(n);
+	json_begin(&n->out, '{');
+	json_key(&n->out, "sas");
+	json_begin(&n->out, '[');
+	for (size_t i = 0; i < n_sas; i++) write_sa(n, &n->counted[i]);
+	json_end(&n->out, ']');
+	write_loop(&n->out, &loop, alive);
+	json_key(&n->out, "interfaces");
+	netif_write_counters(&n->out);
+	json_end(&n->out, '}');
+	return 0;
+}
+
+int node_health(node *n, node_failure *f)
+{
+	gw_err err = {""};
+
+	if (arguments_read(n->request, NULL, 0, NULL, f) || node_need_path(n, f)) return -1;
+	if (gw_dp_health(n->dp, &err)) return node_fail(f, "path-ended", "%s", err.text);
+	node_write_empty(n);
+	return 0;
+}
