@@ -99,6 +99,7 @@ typedef struct imb_aes_key {
 
 typedef struct imb_hmac_key {
 	uint8_t inner[64], outer[64];
+	uint8_t of_nothing[64]; /* HMAC of the empty message: jobs cannot */
 } imb_hmac_key;
 
 int gw_ipsec_mb_aes_setkey(void *ctx, const uint8_t *key, size_t len);

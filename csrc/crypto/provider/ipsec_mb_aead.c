@@ -40,21 +40,24 @@ static void gcm_one(imb_mgr *mgr, const gw_op *op, bool seal, uint8_t tag[16])
 	_Alignas(64) uint8_t ctx[GCM_CONTEXT_BYTES];
 	uint8_t *out = op->out;
 	if (op->n_in == 1 && op->iv_len == 12) {
-		IMB_FN(mgr, gcm_one_fn, (seal ? IMB_GCM_ENC : IMB_GCM_DEC) + k->size)
-		(k->data, ctx, out, op->in[0].data, op->in[0].len, op->iv, op->aad, op->aad_len, tag, 16);
+		const gcm_one_fn one = IMB_FN(mgr, gcm_one_fn, (seal ? IMB_GCM_ENC : IMB_GCM_DEC) + k->size);
+		one(k->data, ctx, out, op->in[0].data, op->in[0].len, op->iv, op->aad, op->aad_len, tag, 16);
 		return;
 	}
+	const gcm_init_fn init = IMB_FN(mgr, gcm_init_fn, IMB_GCM_INIT + k->size);
+	const gcm_init_iv_fn init_iv = IMB_FN(mgr, gcm_init_iv_fn, IMB_GCM_INIT_VAR_IV + k->size);
+	const gcm_update_fn update = IMB_FN(mgr, gcm_update_fn, (seal ? IMB_GCM_ENC_UPDATE : IMB_GCM_DEC_UPDATE) + k->size);
+	const gcm_final_fn final =
+		IMB_FN(mgr, gcm_final_fn, (seal ? IMB_GCM_ENC_FINALIZE : IMB_GCM_DEC_FINALIZE) + k->size);
 	if (op->iv_len == 12)
-		IMB_FN(mgr, gcm_init_fn, IMB_GCM_INIT + k->size)(k->data, ctx, op->iv, op->aad, op->aad_len);
+		init(k->data, ctx, op->iv, op->aad, op->aad_len);
 	else
-		IMB_FN(mgr, gcm_init_iv_fn, IMB_GCM_INIT_VAR_IV + k->size)
-	(k->data, ctx, op->iv, op->iv_len, op->aad, op->aad_len);
+		init_iv(k->data, ctx, op->iv, op->iv_len, op->aad, op->aad_len);
 	for (uint32_t s = 0; s < op->n_in; s++) {
-		if (op->in[s].len > 0) IMB_FN(mgr, gcm_update_fn, (seal ? IMB_GCM_ENC_UPDATE : IMB_GCM_DEC_UPDATE) + k->size)
-		(k->data, ctx, out, op->in[s].data, op->in[s].len);
+		if (op->in[s].len > 0) update(k->data, ctx, out, op->in[s].data, op->in[s].len);
 		out += op->in[s].len;
 	}
-	IMB_FN(mgr, gcm_final_fn, (seal ? IMB_GCM_ENC_FINALIZE : IMB_GCM_DEC_FINALIZE) + k->size)(k->data, ctx, tag, 16);
+	final(k->data, ctx, tag, 16);
 }
 
 /* ---- ChaCha20-Poly1305 ---- */
@@ -75,9 +78,9 @@ static void chacha_spans(imb_mgr *mgr, const gw_op *op, bool seal, uint8_t tag[1
 	_Alignas(64) uint8_t ctx[CHACHA_CONTEXT];
 	uint8_t *out = op->out;
 	IMB_FN(mgr, chacha_init_fn, IMB_CHACHA_INIT)(op->key, ctx, op->iv, op->aad, op->aad_len);
+	const chacha_update_fn update = IMB_FN(mgr, chacha_update_fn, seal ? IMB_CHACHA_ENC_UPDATE : IMB_CHACHA_DEC_UPDATE);
 	for (uint32_t s = 0; s < op->n_in; s++) {
-		if (op->in[s].len > 0) IMB_FN(mgr, chacha_update_fn, seal ? IMB_CHACHA_ENC_UPDATE : IMB_CHACHA_DEC_UPDATE)
-		(op->key, ctx, out, op->in[s].data, op->in[s].len);
+		if (op->in[s].len > 0) update(op->key, ctx, out, op->in[s].data, op->in[s].len);
 		out += op->in[s].len;
 	}
 	IMB_FN(mgr, chacha_final_fn, IMB_CHACHA_FINALIZE)(ctx, tag, 16);

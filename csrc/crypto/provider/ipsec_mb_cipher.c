@@ -101,9 +101,39 @@ void gw_ipsec_mb_cbc_decrypt(gw_op *ops, size_t n)
 	bursts(ops, n, IMB_CIPHER_CBC, IMB_DIR_DECRYPT);
 }
 
+/* Its counter has 32 bits. Where these overflow within a packet, the blocks before and after go by themselves. */
+static bool split_at_overflow(gw_op *op)
+{
+	const uint64_t blocks_left = 0x100000000u - gw_load_be32(op->iv + 12);
+	const size_t len = gw_op_len(op);
+	if (blocks_left >= (len + 15) / 16) return false;
+	const size_t first = (size_t)blocks_left * 16;
+	gw_op part[2] = {*op, *op};
+	uint8_t next[16];
+	memcpy(next, op->iv, 12);
+	gw_store_be32(next + 12, 0);
+	for (int i = 11; i >= 0 && ++next[i] == 0; i--) continue;
+	gw_provider_move(op);
+	part[0].in[0] = (gw_span){op->out, first};
+	part[1].in[0] = (gw_span){op->out + first, len - first};
+	part[1].out = op->out + first;
+	part[1].iv = next;
+	for (int i = 0; i < 2; i++) {
+		part[i].n_in = 1;
+		bursts(&part[i], 1, IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT);
+	}
+	return true;
+}
+
 static void ctr(gw_op *ops, size_t n)
 {
-	bursts(ops, n, IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT);
+	size_t from = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!split_at_overflow(&ops[i])) continue;
+		bursts(ops + from, i - from, IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT);
+		from = i + 1;
+	}
+	bursts(ops + from, n - from, IMB_CIPHER_CNTR, IMB_DIR_ENCRYPT);
 }
 
 /* There is no burst of ECB: jobs, each done when it was submitted. */

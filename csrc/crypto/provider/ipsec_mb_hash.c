@@ -59,6 +59,28 @@ static void submit(imb_mgr *mgr, imb_job *jobs, size_t n, int hash, bool keyed)
 	while (IMB_FN(mgr, imb_job_fn, IMB_FLUSH_JOB)(mgr) != NULL) continue;
 }
 
+/* Jobs for the messages; an empty one has its answer in the key. */
+static size_t fill(const sha *h, const gw_op *ops, size_t n, bool keyed, imb_job *jobs, uint8_t (*digests)[64],
+				   uint8_t *scratch)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < n; i++) {
+		const imb_hmac_key *k = (const imb_hmac_key *)ops[i].mac_key;
+		if (keyed && message_len(&ops[i]) == 0) {
+			memcpy(digests[i], k->of_nothing, h->digest_bytes);
+			continue;
+		}
+		imb_job *job = &jobs[used++];
+		*job = (imb_job){.src = message(&ops[i], &scratch),
+						 .hash_len = message_len(&ops[i]),
+						 .tag = digests[i],
+						 .tag_len = h->digest_bytes};
+		if (keyed) job->auth0 = k->inner;
+		if (keyed) job->auth1.outer = k->outer;
+	}
+	return used;
+}
+
 static void run(const sha *h, gw_op *ops, size_t n, bool keyed)
 {
 	imb_mgr *mgr = gw_ipsec_mb();
@@ -69,16 +91,10 @@ static void run(const sha *h, gw_op *ops, size_t n, bool keyed)
 		size_t copied = 64;
 		for (size_t i = 0; i < m; i++) copied += whole(&ops[i]) ? 0 : message_len(&ops[i]);
 		uint8_t *scratch = mgr == NULL ? NULL : gw_ipsec_mb_scratch(copied);
-		for (size_t i = 0; i < m && scratch != NULL; i++) {
-			const imb_hmac_key *k = (const imb_hmac_key *)ops[i].mac_key;
-			jobs[i] = (imb_job){.src = message(&ops[i], &scratch),
-								.hash_len = message_len(&ops[i]),
-								.tag = digests[i],
-								.tag_len = h->digest_bytes};
-			if (keyed) jobs[i].auth0 = k->inner;
-			if (keyed) jobs[i].auth1.outer = k->outer;
+		if (scratch != NULL) {
+			const size_t used = fill(h, ops, m, keyed, jobs, digests, scratch);
+			if (used > 0) submit(mgr, jobs, used, keyed ? h->hmac : h->hash, keyed);
 		}
-		if (scratch != NULL) submit(mgr, jobs, m, keyed ? h->hmac : h->hash, keyed);
 		for (size_t i = 0; i < m; i++) {
 			const size_t len = ops[i].tag_len < h->digest_bytes ? ops[i].tag_len : h->digest_bytes;
 			ops[i].status = scratch == NULL ? -ENOMEM : 0;
@@ -89,22 +105,27 @@ static void run(const sha *h, gw_op *ops, size_t n, bool keyed)
 	}
 }
 
+typedef void (*digest_fn)(const void *, uint64_t, void *);
+typedef void (*one_block_fn)(const void *, void *);
+
 static int setkey(const sha *h, void *ctx, const uint8_t *raw, size_t len)
 {
-	typedef void (*digest_fn)(const void *, uint64_t, void *);
-	typedef void (*one_block_fn)(const void *, void *);
 	imb_hmac_key *k = (imb_hmac_key *)ctx;
 	imb_mgr *mgr = gw_ipsec_mb();
-	uint8_t pad[BLOCK_MAX] = {0};
+	uint8_t pad[BLOCK_MAX + 64] = {0}; /* a block, and behind it the inner digest of the empty message */
 	if (mgr == NULL) return -ENOMEM;
+	const digest_fn digest = IMB_FN(mgr, digest_fn, h->digest);
+	const one_block_fn one_block = IMB_FN(mgr, one_block_fn, h->one_block);
 	if (len > h->block_bytes)
-		IMB_FN(mgr, digest_fn, h->digest)(raw, len, pad);
+		digest(raw, len, pad);
 	else if (len > 0)
 		memcpy(pad, raw, len);
 	for (size_t i = 0; i < h->block_bytes; i++) pad[i] ^= 0x36;
-	IMB_FN(mgr, one_block_fn, h->one_block)(pad, k->inner);
+	one_block(pad, k->inner);
+	digest(pad, h->block_bytes, pad + h->block_bytes);
 	for (size_t i = 0; i < h->block_bytes; i++) pad[i] ^= 0x36 ^ 0x5c;
-	IMB_FN(mgr, one_block_fn, h->one_block)(pad, k->outer);
+	one_block(pad, k->outer);
+	digest(pad, h->block_bytes + h->digest_bytes, k->of_nothing);
 	gw_wipe(pad, sizeof pad);
 	return 0;
 }

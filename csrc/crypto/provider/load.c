@@ -15,6 +15,7 @@ static const struct {
 } providers[] = {
 	{"openssl", gw_provider_openssl},
 	{"ipsec-mb", gw_provider_ipsec_mb},
+	{"af_alg", gw_provider_af_alg},
 };
 #define PROVIDERS (sizeof providers / sizeof providers[0])
 
