@@ -95,9 +95,11 @@ def _scaled(cost: Cost, factor: float) -> Cost:
     return Cost(None if cost.cycles is None else cost.cycles * factor, cost.insns * factor)
 
 
-def load(path: str = "") -> Counts:
-    """``path``, or what was built here, or what the package ships. UnusableError for what is no file of counts."""
-    where = Path(path) if path else BUILT if BUILT.is_file() else SHIPPED
+def load(path: str | None = None) -> Counts:
+    """``path``; empty: what was built here, or what the package ships; None: what it ships. UnusableError for what is
+    no file of counts."""
+    built = BUILT if path == "" and BUILT.is_file() else SHIPPED
+    where = Path(path) if path else built
     try:
         content = json.loads(where.read_text(encoding="utf-8"))
         if content["schema"] != "gwbench-icount/1":

@@ -1,0 +1,111 @@
+"""Seals and opens whole ESP packets in memory: packets per second by frame and batch size, and what a packet costs.
+
+The model is cycles = a per packet + b per byte of the inner packet; --cost writes it to a file that `gwbench estimate`
+reads. Packet I/O is not in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from gateway.errors import EXIT_FAILED, EXIT_OK, UnusableError
+
+EXAMPLE = "gwbench esp --suite aes128gcm16 --impl generic,auto --cost here.cost.json"
+
+
+FRAME_RANGE = (38, 9018)
+"""From an IPv4 header alone to a jumbo frame."""
+
+
+def _numbers(low: int, high: int) -> Callable[[str], tuple[int, ...]]:
+    def parse(text: str) -> tuple[int, ...]:
+        try:
+            values = tuple(dict.fromkeys(int(part) for part in text.split(",") if part.strip()))
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text} is no list of numbers") from None
+        if not values or min(values) < low or max(values) > high:
+            raise argparse.ArgumentTypeError(f"{text}: numbers from {low} to {high}")
+        return values
+
+    return parse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Suites, implementations, sizes, output."""
+    parser.add_argument("--suite", default="aes128gcm16,aes256-sha256", metavar="A,B", help="(default: %(default)s)")
+    parser.add_argument(
+        "--impl",
+        default="auto",
+        metavar="A,B",
+        help="auto, accelerated, generic, tags, or drivers joined by + (default: auto)",
+    )
+    parser.add_argument(
+        "--frames",
+        type=_numbers(*FRAME_RANGE),
+        default=(),
+        metavar="N,N",
+        help="Ethernet frame sizes (default: 64 to 1518, IMIX)",
+    )
+    parser.add_argument(
+        "--batch", type=_numbers(1, 4096), default=(), metavar="N,N", help="packets at a time (default: 1,8,32,64)"
+    )
+    parser.add_argument("--full", action="store_true", help="41 rounds, whatever it takes; says first how long")
+    parser.add_argument("--cost", metavar="FILE", help="writes the model (schema gwbench-cost/1)")
+    parser.add_argument(
+        "-J",
+        "--json",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="the model and all samples as JSON, to stdout without FILE",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measures, fits, prints."""
+    from gateway.environment import record
+    from gateway.measure import esp
+    from gateway.measure.faults import end_progress, inject_from_environment, out_of_selection, progress
+    from gateway.output import esp as output
+    from gateway.output.console import human
+    from gateway.output.document import check_writable, write
+    from gateway.suites import check_implementation, parse_suites
+
+    check_writable(arguments.json)
+    check_writable(arguments.cost)
+    if arguments.cost == "-" and arguments.json == "-":
+        raise UnusableError("stdout carries one document: --cost FILE, or --json FILE")
+    out = inject_from_environment()
+    suites = parse_suites(arguments.suite)
+    wishes = tuple(dict.fromkeys(w.strip() for w in arguments.impl.split(",") if w.strip())) or ("auto",)
+    for wish in wishes:
+        check_implementation(suites, wish)
+    wanted = esp.cases([s.name for s in suites], wishes, arguments.frames or esp.FRAMES, arguments.batch or esp.BATCHES)
+    rounds = 41 if arguments.full else esp.rounds_for(len(wanted))
+    seconds = len(wanted) * rounds * (esp.SLICE_S + esp.OVERHEAD_S)
+    print(f"{len(wanted)} measurements in {rounds} interleaved rounds, {seconds:.0f} s at least", file=sys.stderr)
+    before = record()
+    rows = esp.measure(wanted, rounds, progress(), budget_s=None if arguments.full else esp.BUDGET_S)
+    end_progress()
+    environment = record(before)
+    file = esp.cost_file(rows, environment["machine"]["cpu_model"])
+    console = human("-" in (arguments.json, arguments.cost))
+    for line in [*output.render(rows, file), *out_of_selection(out)]:
+        console.print(line)
+    if arguments.cost is not None:
+        write(arguments.cost, file.as_dict())
+    if arguments.json is not None:
+        write(
+            arguments.json,
+            {
+                **file.as_dict(),
+                "command": sys.argv,
+                "rounds": rounds,
+                "environment": environment,
+                "out_of_selection": out,
+                "measured": [row.as_dict() for row in rows],
+            },
+        )
+    return EXIT_FAILED if out else EXIT_OK
