@@ -298,6 +298,8 @@ uint16_t gw_checksum(const uint8_t *data, size_t len, uint32_t start);
  * Returns how many, or -EINVAL (nothing written) when header and packet contradict each other. */
 int gw_segment_flat(const uint8_t *vnet_and_packet, size_t len, uint8_t *out, size_t out_cap, uint32_t *lens,
 					size_t max_lens);
+/* Lowers the MSS of a TCP SYN to what `mtu` bytes have room for, in place. 1 when it was changed, else 0. */
+int gw_clamp_mss(uint8_t *packet, size_t len, uint32_t mtu);
 /* Packets -> TUN writes (each vnet header + packet), by the kernel's GRO rule. Returns how many, or -ENOSPC. */
 int gw_coalesce_flat(const uint8_t *packets, const uint32_t *lens, size_t n, uint8_t *out, size_t out_cap,
 					 uint32_t *out_lens, size_t max_out);
@@ -312,6 +314,8 @@ int gw_coalesce_flat(const uint8_t *packets, const uint32_t *lens, size_t n, uin
 #define GW_OFF_TUN_USO      16
 #define GW_OFF_ALL          31
 
+#define GW_DP_KEEP_MSS 1 /* TCP's MSS is not lowered to what the tunnel has room for */
+
 typedef struct gw_dp_config {
 	const char *tun_name;  /* "" = the kernel chooses */
 	gw_addr local;         /* outer address; port 0 = any free one */
@@ -325,6 +329,7 @@ typedef struct gw_dp_config {
 	uint32_t udp_checksum; /* 1 = real (default by callers), 0 = zero, stated in the result */
 	uint32_t encap;        /* GW_ENCAP_* */
 	int tun_fd;            /* -1 = open it; else an fd that was handed over */
+	uint32_t flags;        /* GW_DP_* */
 } gw_dp_config;
 
 typedef struct gw_dp_info {
@@ -383,7 +388,9 @@ typedef struct gw_loop_counters {
 	uint64_t keepalives, non_esp; /* 1-byte keepalives; non-ESP marker */
 	uint64_t wakeups, spins;
 	uint64_t coalesce_bad_checksum;
-	uint64_t drops[18]; /* those without an SA */
+	uint64_t mss_clamped;      /* SYNs, both directions */
+	uint64_t udp_send_too_big; /* of udp_send_errors: EMSGSIZE; the path MTU is learnt from it */
+	uint64_t drops[18];        /* those without an SA */
 	uint64_t stage_cycles[10];
 	uint64_t seal_batch_hist[9], open_batch_hist[9];
 	uint64_t cpu_ns; /* CLOCK_THREAD_CPUTIME_ID of the loop */

@@ -33,6 +33,13 @@ def segment(vnet_and_packet: bytes) -> list[bytes]:
     return _split(bytes(ffi.buffer(out, sum(lens[0:n]))), [int(x) for x in lens[0:n]])
 
 
+def clamp_mss(packet: bytes, mtu: int) -> bytes:
+    """A TCP SYN with its MSS option lowered to what ``mtu`` bytes have room for; any other packet as it is."""
+    data = ffi.new("uint8_t[]", packet)
+    lib.gw_clamp_mss(data, len(packet), mtu)
+    return bytes(ffi.buffer(data, len(packet)))
+
+
 def coalesce(packets: Sequence[bytes]) -> list[bytes]:
     """Packets joined by the kernel's GRO rule: TUN writes, each a virtio_net_hdr and a packet."""
     data = b"".join(packets)

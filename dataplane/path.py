@@ -61,6 +61,8 @@ class DataplaneConfig:
     udp_checksum: bool = True
     encap: str = "udp"
     tun_fd: int = -1
+    clamp_mss: bool = True
+    """Lower TCP's MSS to what the tunnel has room for, both directions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ class Dataplane:
         c.offload = sum(OFFLOADS[name] for name in set(config.offload))
         c.udp_checksum = int(config.udp_checksum)
         c.encap = ENCAPS[config.encap]
+        c.flags = 0 if config.clamp_mss else int(lib.GW_DP_KEEP_MSS)
         err = new_err()
         self._max_sas = config.max_sas or 64
         self._dp = lib.gw_dp_new(c, err)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pyroute2 import IPRoute
 
@@ -97,8 +98,10 @@ def tunnel(
     mtu: int = 1400,
     offload: tuple[str, ...] | None = None,
     outer: tuple[str, str] = OUTER,
+    sa_changes: dict[str, bool] | None = None,
+    **changes: Any,
 ) -> Iterator[tuple[End, End]]:
-    """Two running ends; with ``keyed`` SAs and policies are installed."""
+    """Two running ends; with ``keyed`` SAs and policies are installed. ``changes``: of DataplaneConfig."""
     with contextlib.ExitStack() as stack:
         spaces = [stack.enter_context(NetworkNamespace(name)) for name in ("left", "right")]
 
@@ -113,7 +116,7 @@ def tunnel(
         for i, space in enumerate(spaces):
             up(space, "lo", (), ())
             up(space, "wan", ((outer[i], 64 if ":" in outer[i] else 24),), ())
-            config = DataplaneConfig(local=outer[i], tun="esp0", mtu=mtu)
+            config = DataplaneConfig(local=outer[i], tun="esp0", mtu=mtu, **changes)
             if offload is not None:
                 config = replace(config, offload=offload)
             with space.entered():
@@ -128,7 +131,7 @@ def tunnel(
             ends.append(End(space, path))
         if keyed:
             for i, end in enumerate(ends):
-                addresses = {"local": outer[i], "peer": outer[1 - i]}
+                addresses: dict[str, Any] = {"local": outer[i], "peer": outer[1 - i], **(sa_changes or {})}
                 end.path.sa_add(sa(suite, SPIS[i], "out", i, **addresses))
                 end.path.sa_add(sa(suite, SPIS[1 - i], "in", i, **addresses))
                 end.path.policy_set(dp.Selector(), SPIS[i])

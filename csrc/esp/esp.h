@@ -40,6 +40,8 @@ uint32_t gw_sa_spi(const gw_sa *sa);
 uint32_t gw_sa_flags(const gw_sa *sa);
 /* Extra bytes that sealing adds at most: to lay packets out in a train. */
 size_t gw_sa_overhead_max(const gw_sa *sa);
+/* Largest inner packet that seals to at most esp_bytes (SPI..ICV), 0 when there is none. TFC padding not counted. */
+size_t gw_sa_inner_max(const gw_sa *sa, size_t esp_bytes);
 /* Where the SA's counters live: a slot of the loop's page, or (NULL) its own memory. Returns the slot that it leaves,
  * NULL when that was its own. */
 struct gw_counter_slot *gw_sa_set_counters(gw_sa *sa, struct gw_counter_slot *slot);

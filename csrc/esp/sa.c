@@ -186,6 +186,14 @@ size_t gw_sa_overhead_max(const gw_sa *sa)
 	return gw_esp_len(sa->head_bytes - 8u, sa->block_mask + 1u, sa->icv_bytes, sa->tfc_pad_to) + sa->block_mask;
 }
 
+size_t gw_sa_inner_max(const gw_sa *sa, size_t esp_bytes)
+{
+	const size_t fixed = (size_t)sa->head_bytes + sa->icv_bytes;
+	const size_t room = esp_bytes > fixed ? (esp_bytes - fixed) & ~(size_t)sa->block_mask : 0;
+
+	return room > 2 ? room - 2 : 0;
+}
+
 /* ---- counters ---- */
 
 void gw_sa_publish(gw_sa *sa, uint64_t now_ns)

@@ -120,6 +120,8 @@ static int open_all(gw_dp *dp, const gw_dp_config *config, gw_err *err)
 	l->outer = l->ops->open(&c, &dp->info, err);
 	if (!l->outer) return -EIO;
 	l->mtu = c.mtu ? c.mtu : 65535;
+	l->headers = (c.local.family == 6 ? 40 : 20) + (c.encap == GW_ENCAP_UDP ? 8 : 0);
+	l->clamp_mss = !(c.flags & GW_DP_KEEP_MSS);
 	l->coalesce = dp->info.offload & GW_OFF_TUN_COALESCE;
 	code = gw_trains_init(&l->trains, TRAIN_BYTES, dp->info.gso_max_segments, c.local.family);
 	return code < 0 ? fail(err, code, "data path") : 0;

@@ -71,3 +71,8 @@ int gw_coalesce_flat(const uint8_t *packets, const uint32_t *lens, size_t n, uin
 	gw_coalesce_free(co);
 	return s.full ? -ENOSPC : (int)s.n;
 }
+
+int gw_clamp_mss(uint8_t *packet, size_t len, uint32_t mtu)
+{
+	return gw_maybe_syn(packet, len) && gw_mss_clamp(packet, len, mtu, false);
+}

@@ -63,6 +63,11 @@ int gw_segment_emit(const gw_seg_plan *plan, uint32_t first, uint32_t n, uint8_t
 /* Both in one. Returns how many of max were filled, or -EINVAL (also when there are more than max). */
 int gw_segment(const gw_vnet *vnet, const uint8_t *packet, size_t len, uint8_t *scratch, gw_seg *segs, size_t max);
 
+/* ---- mss.c ---- */
+/* Lowers the MSS option of a TCP SYN to what `mtu` (inner, bytes) has room for. partial_checksum: the transport
+ * checksum is not complete yet, else it is kept right. True when the packet was changed. */
+bool gw_mss_clamp(uint8_t *ip, size_t len, uint32_t mtu, bool partial_checksum);
+
 /* ---- coalesce.c: opened packets -> few TUN writes, by the kernel's GRO rule ---- */
 typedef struct gw_coalesce gw_coalesce;
 /* flush: one TUN write: iov[0] is the vnet header, for a super-packet followed by its headers; the rest are the
@@ -104,6 +109,9 @@ typedef struct gw_outer_ops {
 	 * come before the next call when there is no room. */
 	bool (*room)(const gw_outer *o);
 	void (*release)(gw_outer *o);
+	/* The path MTU (whole outer packets, bytes) to the peer whose packets were refused as too big since the last call,
+	 * c->udp_send_too_big having moved; 0 when the kernel does not know. */
+	uint32_t (*path_mtu)(gw_outer *o, gw_addr *peer);
 	/* Takes over what the kernel counted by itself (receive buffer drops) since the last datagram. */
 	void (*settle)(gw_outer *o, gw_loop_counters *c);
 } gw_outer_ops;

@@ -91,7 +91,12 @@ bool gw_loop_in(gw_loop *l, uint64_t now_ns)
 		gw_open_batch(l->in, n, now_ns);
 	}
 	gw_loop_stage(l, GW_STAGE_OPEN);
-	for (uint32_t i = 0; i < n; i++)
-		if (l->in[i].status == GW_OK) gw_coalesce_add(l->co, l->in[i].inner, l->in[i].inner_len, l->coalesce);
+	for (uint32_t i = 0; i < n; i++) {
+		const gw_pkt *p = &l->in[i];
+		if (p->status != GW_OK) continue;
+		if (l->clamp_mss && gw_maybe_syn(p->inner, p->inner_len))
+			l->c.mss_clamped += gw_mss_clamp(p->inner, p->inner_len, l->mtu, false);
+		gw_coalesce_add(l->co, p->inner, p->inner_len, l->coalesce);
+	}
 	return settle(l, true);
 }

@@ -12,10 +12,18 @@
 #include "loop_state.h"
 #include "packet.h"
 
-#define READ_BYTES 49152 /* read before sealing: one super-packet, or GW_LOOP_READS single packets */
-#define TURNS      4     /* then the other direction has its own */
-#define ALIGN_PAD  54    /* puts the packet behind the vnet header on a cache line */
-#define ICMP_BYTES 1280
+#define READ_BYTES   49152 /* read before sealing: one super-packet, or GW_LOOP_READS single packets */
+#define TURNS        4     /* then the other direction has its own */
+#define ALIGN_PAD    54    /* puts the packet behind the vnet header on a cache line */
+#define ICMP_BYTES   1280
+#define IPV6_MIN_MTU 1280
+
+static void send_trains(gw_loop *l, bool all, uint64_t now_ns)
+{
+	gw_trains_send(&l->trains, all, l->ops, l->outer, &l->c);
+	if (l->c.udp_send_too_big != l->too_big_seen) gw_loop_learn_path(l, now_ns);
+	gw_loop_stage(l, GW_STAGE_SEND);
+}
 
 /* Lays out, seals and books everything that is pending. */
 static void seal_pending(gw_loop *l, uint64_t now_ns)
@@ -50,8 +58,7 @@ static void seal_pending(gw_loop *l, uint64_t now_ns)
 				(void)gw_trains_add(&l->trains, p->out, p->out_len, peer, p->outer_tos, l->out_df[i]);
 			}
 		}
-		gw_trains_send(&l->trains, fit < n, l->ops, l->outer, &l->c);
-		gw_loop_stage(l, GW_STAGE_SEND);
+		send_trains(l, fit < n, now_ns);
 		first = fit;
 	}
 	l->n_out = 0;
@@ -67,21 +74,21 @@ static bool wants_df(const gw_sa *sa, const uint8_t *ip)
 
 /* Answers inward, as the next router would. The source is the packet's own destination: an address of ours would be
  * dropped as a martian, and this one passes reverse path filters. */
-static void answer_too_big(gw_loop *l, const uint8_t *ip, size_t len)
+static void answer_too_big(gw_loop *l, const uint8_t *ip, size_t len, uint32_t mtu)
 {
 	uint8_t icmp[ICMP_BYTES], vnet_head[GW_VNET_LEN] = {0};
 	static const gw_vnet none;
 	gw_addr from = {.family = ip[0] >> 4 == 4 ? 4 : 6};
 
 	memcpy(from.bytes, from.family == 4 ? ip + 16 : ip + 24, from.family == 4 ? 4 : 16);
-	size_t n = gw_icmp_too_big(ip, len, l->mtu, &from, icmp, sizeof icmp);
+	size_t n = gw_icmp_too_big(ip, len, mtu, &from, icmp, sizeof icmp);
 	if (!n) return;
 	struct iovec iov[2] = {{vnet_head, sizeof vnet_head}, {icmp, n}};
 	gw_loop_write_tun(l, iov, 2, &none, 0); /* no segment: the books hold opened packets against these */
 }
 
 /* One TUN read -> pending packets. */
-static void take(gw_loop *l, const gw_vnet *vnet, const uint8_t *ip, size_t len, uint64_t now_ns)
+static void take(gw_loop *l, const gw_vnet *vnet, uint8_t *ip, size_t len, uint64_t now_ns)
 {
 	gw_seg_plan plan;
 	int reason = GW_OUT_INVALID;
@@ -96,12 +103,21 @@ static void take(gw_loop *l, const gw_vnet *vnet, const uint8_t *ip, size_t len,
 		l->c.drops[reason] += plan.count;
 		return;
 	}
-	if (gw_segment_largest(&plan) > l->mtu && (ip[0] >> 4 == 6 || (ip[6] & 0x40))) {
-		gw_sa_drop(sa, GW_OUT_MTU, plan.count);
-		answer_too_big(l, ip, len);
-		return;
-	}
 	bool df = wants_df(sa, ip);
+	uint32_t mtu = l->n_paths ? gw_loop_inner_mtu(l, sa, now_ns) : l->mtu;
+	if (gw_segment_largest(&plan) > mtu) {
+		const bool v6 = ip[0] >> 4 == 6;
+		/* IPv6 has no smaller packets than this: on a narrower path they are fragmented outside. */
+		if (v6 && mtu < IPV6_MIN_MTU && mtu < l->mtu) mtu = l->mtu < IPV6_MIN_MTU ? l->mtu : IPV6_MIN_MTU;
+		if (gw_segment_largest(&plan) > mtu && (v6 || (ip[6] & 0x40))) {
+			gw_sa_drop(sa, GW_OUT_MTU, plan.count);
+			answer_too_big(l, ip, len, mtu);
+			return;
+		}
+		df = false;
+	}
+	if (l->clamp_mss && !plan.gso && gw_maybe_syn(ip, len))
+		l->c.mss_clamped += gw_mss_clamp(ip, len, mtu, vnet->flags & GW_VNET_NEEDS_CSUM);
 	for (uint32_t done = 0; done < plan.count;) {
 		uint32_t room = GW_LOOP_OUT - l->n_out, n = plan.count - done < room ? plan.count - done : room;
 		gw_seg *segs = l->segs + l->n_out;
@@ -169,15 +185,14 @@ bool gw_loop_out(gw_loop *l, uint64_t now_ns)
 				continue;
 			}
 			gw_vnet_load(&vnet, r->data);
-			take(l, &vnet, r->data + GW_VNET_LEN, r->len - GW_VNET_LEN, now_ns);
+			take(l, &vnet, (uint8_t *)r->data + GW_VNET_LEN, r->len - GW_VNET_LEN, now_ns);
 		}
 		gw_loop_stage(l, GW_STAGE_SEGMENT);
 		if (l->n_out) seal_pending(l, now_ns);
 		l->tun_at = 0;
 	}
 	if (drained && l->trains.n) {
-		gw_trains_send(&l->trains, true, l->ops, l->outer, &l->c);
-		gw_loop_stage(l, GW_STAGE_SEND);
+		send_trains(l, true, now_ns);
 	}
 	return !drained;
 }

@@ -13,6 +13,16 @@
 /* One TUN read: the header and the largest packet. */
 #define GW_TUN_READ_BYTES (GW_VNET_LEN + 65536 + 40)
 
+/* A path that was found narrower than the TUN: what the kernel said of it, for as long as the kernel believes it. */
+#define GW_LOOP_PATHS   16
+#define GW_PATH_LIFE_NS 600000000000ull
+
+typedef struct gw_path {
+	gw_addr peer;
+	uint32_t mtu; /* whole outer packets, bytes */
+	uint64_t learnt_ns;
+} gw_path;
+
 typedef struct gw_loop {
 	int tun_fd, stop_fd;
 	const gw_outer_ops *ops;
@@ -23,8 +33,12 @@ typedef struct gw_loop {
 	gw_coalesce *co;
 	gw_counter_page *page;
 	int page_fd;
-	uint32_t mtu;
-	bool coalesce;
+	uint32_t mtu;     /* inner packets of the TUN */
+	uint32_t headers; /* outer bytes before the ESP packet */
+	bool coalesce, clamp_mss;
+	gw_path paths[GW_LOOP_PATHS];
+	uint32_t n_paths, next_path;
+	uint64_t too_big_seen; /* of c.udp_send_too_big */
 	/* outward */
 	uint8_t *tun_memory, *scratch; /* TUN reads until they are sealed; their segments' headers */
 	size_t tun_cap, tun_at;
@@ -50,6 +64,10 @@ typedef struct gw_loop {
 /* loop_out.c, loop_in.c: one turn each. True when more may be waiting, false when the queue was seen empty. */
 bool gw_loop_out(gw_loop *l, uint64_t now_ns);
 bool gw_loop_in(gw_loop *l, uint64_t now_ns);
+/* path_mtu.c: after a send, when it was told that packets were too big; and the largest inner packet that goes through
+ * to this SA's peer unfragmented, at most the TUN's MTU. */
+void gw_loop_learn_path(gw_loop *l, uint64_t now_ns);
+uint32_t gw_loop_inner_mtu(gw_loop *l, const gw_sa *sa, uint64_t now_ns);
 /* loop_in.c, a gw_flush_fn: one write. `segments` opened packets are booked with it, 0 for a packet of our own. */
 void gw_loop_write_tun(void *loop, const struct iovec *iov, int iovcnt, const gw_vnet *vnet, uint32_t segments);
 

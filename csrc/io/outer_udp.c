@@ -20,6 +20,7 @@ static void udp_close(gw_outer *o)
 	if (!o) return;
 	for (int i = 0; i < 2; i++)
 		if (o->fd[i] >= 0) close(o->fd[i]);
+	if (o->ask_fd >= 0) close(o->ask_fd);
 	free(o->rx_msgs);
 	free(o->tx_msgs);
 	if (o->buffers) munmap(o->buffers, (size_t)BUFFER_STRIDE * GW_UDP_SLOTS);
@@ -54,7 +55,7 @@ static gw_outer *udp_open(const gw_dp_config *config, gw_dp_info *info, gw_err *
 
 	if (!o) return NULL;
 	memset(o, 0, sizeof *o);
-	o->fd[0] = o->fd[1] = -1;
+	o->fd[0] = o->fd[1] = o->ask_fd = -1;
 	o->family = config->local.family == 6 ? AF_INET6 : AF_INET;
 	o->no_checksum = !config->udp_checksum;
 	(void)gw_probe_run(o->family, &probe);
@@ -118,5 +119,6 @@ const gw_outer_ops gw_outer_udp = {
 	.more = udp_more,
 	.room = udp_room,
 	.release = udp_release,
+	.path_mtu = gw_udp_path_mtu,
 	.settle = udp_settle,
 };

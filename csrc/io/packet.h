@@ -73,6 +73,22 @@ static inline uint64_t gw_csum_pseudo(const uint8_t *ip, uint8_t proto, uint32_t
 	return ip[0] >> 4 == 4 ? gw_csum_add(ip + 12, 8, sum) : gw_csum_add(ip + 8, 32, sum);
 }
 
+/* Can this be a SYN? Cheap, and never wrong when it says no; gw_mss_clamp looks closely. */
+static inline bool gw_maybe_syn(const uint8_t *p, size_t len)
+{
+	size_t at;
+
+	if (len < 40) return false;
+	if (p[0] >> 4 == 4) {
+		if (p[9] != GW_PROTO_TCP) return false;
+		at = (size_t)(p[0] & 15) * 4;
+	} else {
+		if (p[6] != GW_PROTO_TCP) return p[6] == 0 || p[6] == 43 || p[6] == 60;
+		at = 40;
+	}
+	return at + GW_TCP_FLAGS < len && (p[at + GW_TCP_FLAGS] & GW_TCP_SYN);
+}
+
 /* Where the upper-layer header starts and what it is. IPv6: hop-by-hop, routing and destination options are walked
  * over. -1: no IP packet, truncated, or a fragment. */
 static inline int gw_ip_upper(const uint8_t *p, size_t len, uint8_t *proto)

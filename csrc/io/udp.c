@@ -14,6 +14,12 @@
 #ifndef IPV6_DONTFRAG
 #define IPV6_DONTFRAG 62
 #endif
+#ifndef IP_MTU
+#define IP_MTU 14
+#endif
+#ifndef IPV6_MTU
+#define IPV6_MTU 24
+#endif
 
 socklen_t gw_udp_to_sockaddr(const gw_addr *a, struct sockaddr_storage *out)
 {
@@ -139,6 +145,8 @@ int gw_udp_open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *inf
 	gw_udp_from_sockaddr(&bound, &local);
 	o->fd[1] = open_socket(o, &local, false);
 	if (o->fd[1] < 0) return fail(err, -o->fd[1], "bind for DF 0");
+	o->ask_fd = socket(o->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (o->ask_fd < 0) return fail(err, errno, "socket");
 	if (receive_on_first(o->fd[0]) < 0) return fail(err, errno, "SO_ATTACH_REUSEPORT_CBPF");
 	(void)setsockopt(o->fd[0], SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
 	(void)setsockopt(o->fd[0], o->family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6,
@@ -149,4 +157,26 @@ int gw_udp_open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *inf
 	info->sndbuf_bytes = set_buffer(o->fd[0], SO_SNDBUFFORCE, SO_SNDBUF, config->sndbuf_bytes);
 	(void)set_buffer(o->fd[1], SO_SNDBUFFORCE, SO_SNDBUF, config->sndbuf_bytes);
 	return 0;
+}
+
+void gw_udp_send_failed(gw_outer *o, int code, uint32_t packets, gw_loop_counters *c)
+{
+	c->udp_send_errors += packets;
+	if (code != EMSGSIZE) return;
+	c->udp_send_too_big += packets;
+	o->too_big = o->peer;
+}
+
+uint32_t gw_udp_path_mtu(gw_outer *o, gw_addr *peer)
+{
+	struct sockaddr_storage to;
+	const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+	socklen_t len = gw_udp_to_sockaddr(&o->too_big, &to), size = sizeof(int);
+	int v4 = o->family == AF_INET, mtu = 0;
+
+	*peer = o->too_big;
+	if (!len || connect(o->ask_fd, (struct sockaddr *)&to, len) < 0) return 0;
+	if (getsockopt(o->ask_fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu, &size) < 0) mtu = 0;
+	(void)connect(o->ask_fd, &nobody, sizeof nobody);
+	return mtu > 0 ? (uint32_t)mtu : 0;
 }

@@ -66,7 +66,7 @@ static uint32_t send_singly(gw_outer *o, int fd, uint32_t i, gw_loop_counters *c
 		} else if (errno == EINTR) {
 			continue;
 		} else {
-			c->udp_send_errors++;
+			gw_udp_send_failed(o, errno, 1, c);
 		}
 		at += iov.iov_len;
 		left -= iov.iov_len;
@@ -89,11 +89,14 @@ static size_t send_messages(gw_outer *o, int fd, uint32_t n, gw_loop_counters *c
 		}
 		if (sent == 0 || errno == EINTR) continue;
 		/* Errors are counted drops: a peer that restarts or a full queue causes them, and both pass. */
-		if (o->tx_packets[i] > 1 && (errno == EINVAL || errno == EIO || errno == ENOPROTOOPT)) {
+		/* A segment above the path's MTU: EINVAL before Linux 6.14, then EMSGSIZE; singly it may be fragmented. */
+		bool by_itself =
+			errno == EINVAL || errno == EIO || errno == ENOPROTOOPT || (errno == EMSGSIZE && fd == o->fd[1]);
+		if (o->tx_packets[i] > 1 && by_itself) {
 			if (errno == EIO) o->gso = false; /* this way out will refuse every time */
 			taken += send_singly(o, fd, i, c);
 		} else {
-			c->udp_send_errors += o->tx_packets[i];
+			gw_udp_send_failed(o, errno, o->tx_packets[i], c);
 		}
 		i++;
 	}
