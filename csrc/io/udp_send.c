@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../core/mem.h"
 #include "outer_udp.h"
 
 static long send_many(int fd, struct mmsghdr *msgs, unsigned n)
@@ -31,14 +32,17 @@ static void set_message(gw_outer *o, uint32_t i, const gw_train *t, uint8_t *dat
 	m->msg_namelen = o->peer_len;
 	m->msg_iov = &o->tx_iov[i];
 	m->msg_iovlen = 1;
-	if (packets > 1)
-		control = gw_udp_put_cmsg((struct cmsghdr *)(void *)o->tx_control[i], SOL_UDP, UDP_SEGMENT,
-								  &(uint16_t){(uint16_t)t->seg_len}, sizeof(uint16_t));
+	if (packets > 1) {
+		uint16_t segment = (uint16_t)t->seg_len;
+		if (o->swapped) segment = __builtin_bswap16(segment); /* qemu-user hands it on as it is */
+		control =
+			gw_udp_put_cmsg((struct cmsghdr *)(void *)o->tx_control[i], SOL_UDP, UDP_SEGMENT, &segment, sizeof segment);
+	}
 	if (t->tos) {
-		int v4 = o->family == AF_INET;
-		control +=
-			gw_udp_put_cmsg((struct cmsghdr *)(void *)(o->tx_control[i] + control), v4 ? IPPROTO_IP : IPPROTO_IPV6,
-							v4 ? IP_TOS : IPV6_TCLASS, &(int){t->tos}, sizeof(int));
+		const int v4 = o->family == AF_INET;
+		const uint32_t tos = o->swapped ? gw_swap32(t->tos) : t->tos;
+		control += gw_udp_put_cmsg((struct cmsghdr *)(void *)(o->tx_control[i] + control),
+								   v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, &tos, sizeof tos);
 	}
 	m->msg_control = control ? o->tx_control[i] : NULL;
 	m->msg_controllen = control;
