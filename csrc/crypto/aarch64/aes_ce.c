@@ -74,10 +74,6 @@ CE_INLINE void ecb_op(const gw_op *op, bool decrypt)
 	for (uint32_t s = 0; s < op->n_in; s++) {
 		const uint8_t *in = op->in[s].data, *end = in + (op->in[s].len & ~(size_t)15);
 		CE_ROLLED for (; end - in >= 128; in += 128, out += 128) ecb_step(in, out, &k, 8, decrypt);
-		if (end - in >= 64) {
-			ecb_step(in, out, &k, 4, decrypt);
-			in += 64, out += 64;
-		}
 		CE_ROLLED for (; in < end; in += 16, out += 16) ecb_step(in, out, &k, 1, decrypt);
 	}
 }
@@ -194,10 +190,10 @@ CE_INLINE void ctr_op(const gw_op *op)
 			}
 		}
 		if (rest > 0) {
-			uint8_t last[16] = {0};
-			memcpy(last, in, rest);
-			ctr = ctr_step(last, last, ctr, &k, 1);
-			memcpy(out, last, rest);
+			uint8_t stream[16];
+			vst1q_u8(stream, vrev32q_u8(vreinterpretq_u8_u32(ctr)));
+			gw_aes_ce_encrypt_block(key, stream, stream);
+			gw_xor_bytes(out, in, stream, rest);
 			out += rest;
 		}
 	}

@@ -111,33 +111,24 @@
 	mix_pair v2, v3, v6, v7, \key
 .endm
 
-/* v0-v3 through all rounds but the XOR with the last key, which is left in v10. Changes v4-v11, x9 and the flags. */
+/* v0-v3 through all rounds but the XOR with the last key, which is left in v10. Changes v4-v11, x8, x9 and the flags. */
 .macro core name, round
 	.type	\name, %function
 	.p2align 4
 \name:
 	ldp	q10, q11, [x3]
 	add	x9, x3, #32
-	cmp	w4, #12
+	sub	w8, w4, #2		/* the rounds between the first and the last, by pairs */
 	eor	v0.16b, v0.16b, v10.16b
 	eor	v1.16b, v1.16b, v10.16b
 	eor	v2.16b, v2.16b, v10.16b
 	eor	v3.16b, v3.16b, v10.16b
 	\round	v11
-	b.lo	10f
-	b.eq	12f
-	ldp	q10, q11, [x9], #32
+9:	ldp	q10, q11, [x9], #32
 	\round	v10
 	\round	v11
-12:	ldp	q10, q11, [x9], #32
-	\round	v10
-	\round	v11
-10:
-	.rept	4
-	ldp	q10, q11, [x9], #32
-	\round	v10
-	\round	v11
-	.endr
+	subs	w8, w8, #2
+	b.ne	9b
 	ldr	q10, [x9]
 	sub_bytes
 	shift_rows

@@ -75,14 +75,24 @@ CE_INLINE void cbc_ops(gw_op *ops, size_t n, uint32_t extra)
 	int busy = 0;
 	while ((busy = cbc_fill(l, busy, LANES, &ops, &n)) > 0) {
 		const size_t least = cbc_least(l, busy);
-		if (busy == LANES) {
+		if (busy == LANES)
 			cbc_run(l, LANES, least, &keys);
-		} else {
-			if (busy >= 2) cbc_run(l, 2, least, &keys);
-			if (busy & 1) cbc_run(l + busy - 1, 1, least, &keys);
-		}
+		else
+			CE_ROLLED for (int i = 0; i < busy; i++) cbc_run(l + i, 1, least, &keys);
 		busy = cbc_drain(l, busy);
 	}
+}
+
+static void cbc_slow(const gw_op *op)
+{
+	const uint8_t *chain = op->iv;
+	uint8_t *out = op->out;
+	for (uint32_t s = 0; s < op->n_in; s++)
+		for (size_t at = 0; at + 16 <= op->in[s].len; at += 16, out += 16) {
+			gw_xor16(out, op->in[s].data + at, chain);
+			gw_aes_ce_encrypt_block(op->key, out, out);
+			chain = out;
+		}
 }
 
 CE void gw_cbc_ce_encrypt(gw_op *ops, size_t n)
@@ -93,8 +103,9 @@ CE void gw_cbc_ce_encrypt(gw_op *ops, size_t n)
 		const size_t same = cbc_same_key(ops, n);
 		switch (((const gw_aes_ce_key *)ops->key)->rounds) {
 		case 10: cbc_ops(ops, same, 0); break;
-		case 12: cbc_ops(ops, same, 2); break;
-		default: cbc_ops(ops, same, 4);
+		case 14: cbc_ops(ops, same, 4); break;
+		default: /* AES-192 is rare, and code is not free on a router */
+			for (size_t i = 0; i < same; i++) cbc_slow(&ops[i]);
 		}
 		ops += same, n -= same;
 	}

@@ -35,7 +35,7 @@ static void poly_init(poly *p, const uint8_t key[32])
 
 /* h = (h + block + 2^128) * r modulo 2^130 - 5. r[1] is a multiple of 4: r[1] * 2^128 is r[1] * 5 / 4 * 2^130 / 2^128.
  */
-static void poly_blocks(poly *p, const uint8_t *m, size_t n)
+static __attribute__((noinline)) void poly_blocks(poly *p, const uint8_t *m, size_t n)
 {
 	const uint64_t r0 = p->r[0], r1 = p->r[1], s1 = r1 + (r1 >> 2);
 	uint64_t h0 = p->h[0], h1 = p->h[1], h2 = p->h[2];
@@ -59,7 +59,7 @@ static void poly_blocks(poly *p, const uint8_t *m, size_t n)
 	p->h[0] = h0, p->h[1] = h1, p->h[2] = h2;
 }
 
-static void poly_padded(poly *p, const uint8_t *data, size_t len)
+static __attribute__((noinline)) void poly_padded(poly *p, const uint8_t *data, size_t len)
 {
 	poly_blocks(p, data, len / 16);
 	if (len % 16 != 0) {
@@ -69,7 +69,7 @@ static void poly_padded(poly *p, const uint8_t *data, size_t len)
 	}
 }
 
-static void poly_finish(poly *p, uint8_t tag[16])
+static __attribute__((noinline)) void poly_finish(poly *p, uint8_t tag[16])
 {
 	/* h - (2^130 - 5), taken when it is not negative */
 	u128 t = (u128)p->h[0] + 5;
@@ -127,7 +127,7 @@ NEON_INLINE void quarters(uint32x4_t **a, uint32x4_t **b, uint32x4_t **c, uint32
 }
 
 /* The block of counter state[12], by rows; columns become diagonals by turning the rows. */
-static void one_block(const uint32_t *state, uint8_t *out)
+static __attribute__((noinline)) void one_block(const uint32_t *state, uint8_t *out)
 {
 	const uint8x16_t by_byte = vld1q_u8(left_by_byte);
 	uint32x4_t r[4], *a = &r[0], *b = &r[1], *c = &r[2], *d = &r[3];
@@ -200,7 +200,7 @@ static void start(const gw_op *op, uint32_t state[16], poly *p)
 }
 
 /* Every span but the last is a multiple of 64 bytes: blocks never straddle two. */
-static void crypt(const gw_op *op, uint32_t state[16])
+static __attribute__((noinline)) void crypt(const gw_op *op, uint32_t state[16])
 {
 	uint8_t stream[64], *out = op->out;
 	for (uint32_t s = 0; s < op->n_in; s++) {

@@ -157,46 +157,58 @@ CE_INLINE void run(stream *s, const gw_op *op, bool seal)
 	}
 }
 
-CE_INLINE void gcm_op(gw_op *op, bool seal)
+/* Counter and hash as the text finds them; mask: what the tag is encrypted with. */
+CE_OUTLINE void begin(stream *s, const gw_op *op, uint8_t mask[16])
 {
 	const gcm_key *k = op->key;
-	stream s = {.k = k, .y = vdupq_n_u64(0)};
-	const size_t len = gw_op_len(op);
-	uint8_t mask[16], tag[16];
+	const uint32x4_t one = {0, 0, 0, 1};
 	uint8x16_t j0;
+	*s = (stream){.k = k, .y = vdupq_n_u64(0)};
 	if (op->iv_len == 12) {
 		uint8_t block[16] = {[15] = 1};
 		memcpy(block, op->iv, 12);
 		j0 = vld1q_u8(block);
 	} else {
-		const uint64x2_t y = ghash(s.y, op->iv, op->iv_len, &k->ghash);
+		const uint64x2_t y = ghash(s->y, op->iv, op->iv_len, &k->ghash);
 		j0 = vrev64q_u8(vreinterpretq_u8_u64(ghash_lengths(y, 0, op->iv_len, &k->ghash)));
 	}
 	vst1q_u8(mask, j0);
 	gw_aes_ce_encrypt_block(&k->aes, mask, mask);
-	const uint32x4_t one = {0, 0, 0, 1};
-	s.ctr = vaddq_u32(vreinterpretq_u32_u8(vrev32q_u8(j0)), one);
-	s.y = ghash(s.y, op->aad, op->aad_len, &k->ghash);
-	run(&s, op, seal);
-	s.y = ghash_lengths(s.y, op->aad_len, len, &k->ghash);
-	vst1q_u8(tag, veorq_u8(vrev64q_u8(vreinterpretq_u8_u64(s.y)), vld1q_u8(mask)));
-	op->status = 0;
-	if (seal) {
-		memcpy(op->tag, tag, op->tag_len);
-	} else if (!gw_equal_ct(tag, op->tag, op->tag_len)) {
-		op->status = -EBADMSG;
-		gw_wipe(op->out, len); /* it was decrypted while it was being hashed */
-	}
+	s->ctr = vaddq_u32(vreinterpretq_u32_u8(vrev32q_u8(j0)), one);
+	s->y = ghash(s->y, op->aad, op->aad_len, &k->ghash);
+}
+
+CE_OUTLINE void full_tag(const stream *s, const gw_op *op, const uint8_t mask[16], uint8_t tag[16])
+{
+	const uint64x2_t y = ghash_lengths(s->y, op->aad_len, gw_op_len(op), &s->k->ghash);
+	vst1q_u8(tag, veorq_u8(vrev64q_u8(vreinterpretq_u8_u64(y)), vld1q_u8(mask)));
 }
 
 CE static void seal(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) gcm_op(ops, true);
+	for (; n > 0; n--, ops++) {
+		uint8_t mask[16], tag[16];
+		stream s;
+		begin(&s, ops, mask);
+		run(&s, ops, true);
+		full_tag(&s, ops, mask, tag);
+		memcpy(ops->tag, tag, ops->tag_len);
+		ops->status = 0;
+	}
 }
 
 CE static void open_(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) gcm_op(ops, false);
+	for (; n > 0; n--, ops++) {
+		uint8_t mask[16], tag[16];
+		const size_t len = gw_op_len(ops);
+		stream s;
+		begin(&s, ops, mask);
+		run(&s, ops, false);
+		full_tag(&s, ops, mask, tag);
+		ops->status = gw_equal_ct(tag, ops->tag, ops->tag_len) ? 0 : -EBADMSG;
+		if (ops->status != 0) gw_wipe(ops->out, len); /* it was decrypted while it was being hashed */
+	}
 }
 
 const gw_impl gw_impl_gcm_aes_ce = {

@@ -60,13 +60,6 @@ CE_INLINE uint8x16_t xts_run(const uint8_t *in, uint8_t *out, size_t blocks, uin
 		}
 		tweak = t[0];
 	}
-	if (blocks >= 4) {
-		uint8x16_t t[4] = {tweak};
-		CE_UNROLL for (int i = 1; i < 4; i++) t[i] = times_x(t[i - 1]);
-		xts_step(in, out, t, k, 4, decrypt);
-		tweak = times_x(t[3]);
-		blocks -= 4, in += 64, out += 64;
-	}
 	CE_ROLLED for (; blocks > 0; blocks--, in += 16, out += 16)
 	{
 		xts_step(in, out, &tweak, k, 1, decrypt);
