@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks the combination of options, measures, prints."""
-    from gateway.measure.faults import inject_from_environment, out_of_selection
+    from gateway.measure.faults import inject_from_environment, load_providers, out_of_selection
     from gateway.output.console import human
     from gateway.output.document import check_writable, write
 
@@ -94,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UnusableError("--compare-rivals has a table of its own", "leave --compare and --format away")
     check_writable(json_to)
     console = human(json_to == "-")
+    absent = load_providers()
     out = inject_from_environment()
     if arguments.compare_rivals:
         lines, document = _rivals(arguments)
@@ -101,10 +102,16 @@ def run(arguments: argparse.Namespace) -> int:
         lines, document = _estimate(arguments)
     else:
         lines, document = _measure(arguments)
-    for line in [*lines, *out_of_selection(out)]:
+    from gateway.output.plain import wrap
+
+    notes = wrap(absent) if absent and arguments.from_icount is None else []
+    for line in [*lines, *notes, *out_of_selection(out)]:
         console.print(line)
     if json_to is not None:
-        write(json_to, {"schema": "gwbench-crypto/1", "command": sys.argv, "out_of_selection": out, **document})
+        write(
+            json_to,
+            {"schema": "gwbench-crypto/1", "command": sys.argv, "out_of_selection": out, "absent": absent, **document},
+        )
     return EXIT_FAILED if out else EXIT_OK
 
 

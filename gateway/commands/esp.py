@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures, fits, prints."""
     from gateway.environment import record
     from gateway.measure import esp
-    from gateway.measure.faults import end_progress, inject_from_environment, out_of_selection, progress
+    from gateway.measure.faults import end_progress, inject_from_environment, load_providers, out_of_selection, progress
     from gateway.output import esp as output
     from gateway.output.console import human
     from gateway.output.document import check_writable, write
@@ -77,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_writable(arguments.cost)
     if arguments.cost == "-" and arguments.json == "-":
         raise UnusableError("stdout carries one document: --cost FILE, or --json FILE")
+    load_providers()
     out = inject_from_environment()
     suites = parse_suites(arguments.suite)
     wishes = tuple(dict.fromkeys(w.strip() for w in arguments.impl.split(",") if w.strip())) or ("auto",)

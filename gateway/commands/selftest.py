@@ -37,9 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     console = human(arguments.json == "-")
     documents = vectors.load(arguments.vectors, arguments.legacy) if arguments.vectors else []
+    absent = faults.load_providers()
     out = faults.inject_from_environment()
     outcomes = [*builtin.run(), *vectors.run(documents, faults.progress())]
-    for line in output.render(outcomes, out):
+    for line in output.render(outcomes, out, absent):
         console.print(line)
     if arguments.json is not None:
         write(arguments.json, output.as_json(outcomes, out))

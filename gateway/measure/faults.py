@@ -12,6 +12,11 @@ from gateway.errors import UnusableError
 VARIABLE = "GWBENCH_INJECT_FAULT"
 
 
+def load_providers() -> str:
+    """Adds other libraries' and the kernel's implementations to the table; a line about those that are not here."""
+    return dataplane.load_providers().absent
+
+
 def inject_from_environment() -> list[str]:
     """Makes the named implementations fail their known answers. Returns the drivers that are out of selection by it, or
     because they failed by themselves. UnusableError for a name that no implementation has."""

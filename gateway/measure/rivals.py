@@ -13,7 +13,7 @@ import dataplane
 from gateway.measure.crypto import OWN
 from gateway.stats import Summary, median_ratio
 
-RIVALS = {"openssl": "OpenSSL's libcrypto.so.3 or .1.1", "ipsec-mb": "intel-ipsec-mb's libIPSec_MB.so"}
+RIVALS = {"openssl": "OpenSSL's libcrypto.so.3 or .1.1", "ipsec-mb": "intel-ipsec-mb's libIPSec_MB.so.1"}
 SUITES = ("aes128gcm16", "aes256-sha256", "chacha20poly1305")
 PACKET_BYTES = (64, 1408)
 """Encrypted bytes of a packet: the inner packet and two of trailer."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from gateway.measure.crypto import OWN
 from gateway.measure.crypto_compare import Pair
 from gateway.measure.published import Table
 from gateway.measure.rivals import BATCH
 from gateway.measure.rivals import Row as RivalRow
-from gateway.output.plain import COLUMNS, table, wrap
+from gateway.output.plain import COLUMNS, short, table, wrap
 
 MODES = ("ecb_enc", "ecb_dec", "cbc_enc", "cbc_dec", "ctr_enc", "ctr_dec", "xts_enc", "xts_dec")
 
@@ -69,7 +68,7 @@ def _means(pairs: Sequence[Pair]) -> list[str]:
     if not both:
         return []
     ahead = sum(ours > theirs for theirs, ours in both)
-    drivers = ", ".join(dict.fromkeys(p.implementation.removesuffix(OWN) for p in pairs if p.implementation))
+    drivers = ", ".join(dict.fromkeys(short(p.implementation) for p in pairs if p.implementation))
     return ["", f"ours gains more in {ahead} of {len(both)} rows", *wrap(f"with {drivers}")]
 
 
@@ -130,13 +129,13 @@ def _order(pairs: Sequence[Pair], estimate: str) -> list[str]:
             )
             body.append(
                 [
-                    _short(pair.row.label),
+                    _label(pair.row.label),
                     _number(pair.row.mb_per_s, 1),
                     _number(pair.row.ratio),
                     *ours,
                     _number(pair.ratio),
                     f"{number}/{place}",
-                    pair.implementation.removesuffix(OWN).rpartition("-")[2] or "none",
+                    short(pair.implementation).rpartition("-")[2] or "none",
                 ]
             )
         lines += [*table(head, body), ""]
@@ -145,9 +144,9 @@ def _order(pairs: Sequence[Pair], estimate: str) -> list[str]:
     return [*lines, "place: published/ours. x: over generic C of the same cipher."]
 
 
-def _short(label: str) -> str:
-    for long, short in (("Crypto Extensions", "CE"), ("bit-sliced", "bs"), ("-XTS", ""), ("(", ""), (")", "")):
-        label = label.replace(long, short)
+def _label(label: str) -> str:
+    for long, brief in (("Crypto Extensions", "CE"), ("bit-sliced", "bs"), ("-XTS", ""), ("(", ""), (")", "")):
+        label = label.replace(long, brief)
     return label
 
 
@@ -180,18 +179,21 @@ def _notes(published: Table, pairs: Sequence[Pair], estimate: str) -> list[str]:
 def rivals(rows: Sequence[RivalRow], absent: Sequence[str]) -> list[str]:
     """Ratios above 1: ours is faster."""
     lines = [f"batches of {BATCH}, one core; x: ours over the rival, above 1 where ours is faster"]
-    head = ["", "op", "bytes", "rival", "x", "Gbit/s", "rival's", "ours"]
+    head = ["", "op", "bytes", "rival", "x", "Gbit/s", "rival's"]
+    called = {r.contest: r.contest.name.replace("rfc7539(chacha20,poly1305)", "chacha20-poly1305") for r in rows}
     body = [
         [
-            r.contest.name.replace("rfc7539(chacha20,poly1305)", "chacha20-poly1305"),
+            called[r.contest],
             r.contest.op,
             str(r.contest.bytes),
             r.rival,
             f"{r.ratio:.2f}",
             f"{r.ours_gbit_per_s.median:.2f}",
             f"{r.rival_gbit_per_s.median:.2f}",
-            r.implementation.replace(OWN, "")[:26],
         ]
         for r in rows
     ]
-    return [*lines, *(table(head, body, left=2) if body else []), *absent]
+    lines += table(head, body, left=2) if body else []
+    for name, implementation in dict.fromkeys((called[r.contest], short(r.implementation)) for r in rows):
+        lines += wrap(f"{name}: {implementation.replace('+', ' + ')}")
+    return [*lines, *absent]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gateway.measure.crypto import KERNEL, OWN, Crossover, Row
-from gateway.output.plain import wrap
+from gateway.measure.crypto import KERNEL, Crossover, Row
+from gateway.output.plain import short, wrap
 
 COLUMNS_PER_TABLE = 3
 
@@ -15,7 +15,7 @@ def names(rows: Sequence[Row]) -> dict[str, str]:
     drivers = dict.fromkeys((r.cell.driver, r.cell.tag) for r in rows)
     tags = [tag for _, tag in drivers]
     return {
-        driver: (tag if tags.count(tag) == 1 else driver.removesuffix(OWN)) + ("*" if driver.endswith(KERNEL) else "")
+        driver: (tag if tags.count(tag) == 1 else short(driver)) + ("*" if driver.endswith(KERNEL) else "")
         for driver, tag in drivers
     }
 
@@ -40,17 +40,13 @@ def table(rows: Sequence[Row]) -> list[str]:
 
 
 def _block(rows: Sequence[Row], drivers: Sequence[str], called: dict[str, str]) -> list[str]:
-    lines = ["op      key bytes" + "".join(f" {_short(called[d]):>20}" for d in drivers)]
+    lines = ["op      key bytes" + "".join(f" {short(called[d], 20):>20}" for d in drivers)]
     cells = {(r.cell.place, r.cell.driver): r for r in rows}
     for place in dict.fromkeys(r.cell.place for r in rows):
         _, op, bits, size, _ = place
         got = [cells.get((place, d)) for d in drivers]
         lines.append(f"{op:7} {bits or '-':>3} {size:>5}" + "".join(f" {_cell(r):>20}" for r in got))
     return lines
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 20 else name[:19] + "~"
 
 
 def _cell(row: Row | None) -> str:
@@ -76,7 +72,7 @@ def crossover_lines(found: Sequence[Crossover]) -> list[str]:
     lines = ["Crossovers (bytes of a request):"]
     for c in found:
         key = f" {c.key_bits}" if c.key_bits else ""
-        first, then = c.first.removesuffix(OWN), c.then.removesuffix(OWN)
+        first, then = short(c.first), short(c.then)
         lines += wrap(f"{c.algorithm} {c.op}{key}: {first} up to {c.upto_bytes}, {then} from {c.from_bytes}")
     return lines
 
@@ -86,7 +82,7 @@ def constant_time_lines(rows: Sequence[Row]) -> list[str]:
     import dataplane
 
     leaky = {i.driver for i in dataplane.implementations() if not i.constant_time}
-    names = [d.removesuffix(OWN) for d in dict.fromkeys(r.cell.driver for r in rows) if d in leaky]
+    names = [short(d) for d in dict.fromkeys(r.cell.driver for r in rows) if d in leaky]
     return wrap(f"Not constant-time (tables): {', '.join(names)}") if names else []
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateway import costmodel
-from gateway.measure.crypto import OWN
 from gateway.measure.esp import Row, inner_bytes
-from gateway.output.plain import table, wrap
+from gateway.output.plain import short, table, wrap
 
 
 def render(rows: Sequence[Row], file: costmodel.CostFile) -> list[str]:
@@ -16,7 +15,7 @@ def render(rows: Sequence[Row], file: costmodel.CostFile) -> list[str]:
     for suite, op, implementation in dict.fromkeys((r.case.suite, r.case.op, r.case.implementation) for r in rows):
         some = [r for r in rows if (r.case.suite, r.case.op, r.case.implementation) == (suite, op, implementation)]
         batches = sorted({r.case.batch for r in some})
-        lines += wrap(f"{suite} {op}: {implementation.replace(OWN, '')}; Mpps (Gbit/s)")
+        lines += wrap(f"{suite} {op}: {short(implementation)}; Mpps (Gbit/s)")
         head = ["frame", *(f"batch {b}" for b in batches)]
         by_place = {(r.case.frame, r.case.batch): r for r in some}
         frames = sorted({r.case.frame for r in some})

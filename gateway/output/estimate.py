@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gateway import costmodel
-from gateway.measure.crypto import OWN
 from gateway.measure.estimate import FACTOR_ERROR, WdrResult, flow
-from gateway.output.plain import table, wrap
+from gateway.output.plain import short, table, wrap
 
 PUBLISHED_AES_GAIN = 1.62
 """AES-256-CBC decryption of 8192 bytes, SPE over generic, in the WDR4900's own tcrypt table."""
@@ -41,7 +40,7 @@ def enough(
     lines += table(head, body)
     lines.append("")
     for row in rows:
-        lines += wrap(f"{row.suite} {row.op}: {row.implementation.replace(OWN, '')}, batches of {row.batch}")
+        lines += wrap(f"{row.suite} {row.op}: {short(row.implementation)}, batches of {row.batch}")
         sizes = [size for size, _ in row.points]
         if not min(sizes) <= inner <= max(sizes):
             lines += wrap(f"{inner} bytes lie outside the {min(sizes)} to {max(sizes)} that the model was made from.")
@@ -58,7 +57,7 @@ def wdr4900(result: WdrResult, suite: str, source: str) -> list[str]:
     """The predicted factor, the published one, and what lies between."""
     p, f = result.prediction, flow(suite)
     published = result.published_factor
-    base, best = (c.implementation.replace(OWN, "") for c in (result.base, result.best))
+    base, best = (short(c.implementation) for c in (result.base, result.best))
     lines = ["TL-WDR4900, e500v2 at 800 MHz: iperf through the tunnel, generic C -> SPE", ""]
     lines += table(
         [suite, "predicted (ESTIMATE)", "published"],

@@ -25,3 +25,14 @@ def table(head: Sequence[str], body: Sequence[Sequence[str]], left: int = 1) -> 
 def wrap(text: str) -> list[str]:
     """Indented by two, further lines by four."""
     return textwrap.wrap(text, COLUMNS, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+OWNERS = ("/gwbench", "/openssl", "/ipsec-mb")
+"""Suffixes that say nothing that the driver's name does not; the kernel's is kept, because it explains slowness."""
+
+
+def short(implementation: str, width: int = 0) -> str:
+    """Drivers without their owner; with ``width`` cut to it, visibly."""
+    for owner in OWNERS:
+        implementation = implementation.replace(owner, "")
+    return implementation if not width or len(implementation) <= width else implementation[: width - 1] + "~"

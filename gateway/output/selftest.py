@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from gateway.measure.faults import out_of_selection
-from gateway.output.plain import table, wrap
+from gateway.output.plain import short, table, wrap
 from gateway.vectors.outcome import Outcome
 
 SHOWN_FAILURES = 5
 
 
-def render(outcomes: Sequence[Outcome], out: list[str]) -> list[str]:
+def render(outcomes: Sequence[Outcome], out: list[str], absent: str = "") -> list[str]:
     """Lines; every reason has its count."""
     lines: list[str] = []
     for file in dict.fromkeys(o.file for o in outcomes):
         rows = [o for o in outcomes if o.file == file]
         lines += [f"{file}:"]
         body = [
-            [f"  {short(o.implementation)}", o.result, *(str(n) if n else "-" for n in _numbers(o))]
+            [f"  {short(o.implementation, 44)}", o.result, *(str(n) if n else "-" for n in _numbers(o))]
             for o in rows
             if o.result != "not applicable"
         ]
@@ -32,14 +32,10 @@ def render(outcomes: Sequence[Outcome], out: list[str]) -> list[str]:
             ]
         lines += _reasons(rows)
         lines.append("")
+    lines += wrap(absent)
     lines += out_of_selection(out)
     lines.append(_sum(outcomes))
     return lines
-
-
-def short(implementation: str) -> str:
-    """Without the repeated suffix: all that is ours ends in it."""
-    return implementation.replace("/gwbench", "")
 
 
 def _numbers(outcome: Outcome) -> tuple[int, int, int, int]:

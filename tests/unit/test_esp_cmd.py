@@ -13,6 +13,12 @@ from gateway.measure import esp
 from gateway.output import esp as output
 
 
+@pytest.fixture(autouse=True)
+def without_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would stay in this process's table for all tests that follow."""
+    monkeypatch.setattr("gateway.measure.faults.load_providers", lambda: "")
+
+
 def sample(ns_per_packet: float, packets: int = 64, ticks: float = 0.0) -> dp.BenchSample:
     return dp.BenchSample(ns=ns_per_packet * packets, cycles=ticks * packets, bytes=packets, ops=packets)
 

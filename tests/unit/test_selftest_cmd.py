@@ -25,6 +25,12 @@ FIPS_197 = {"pt": "00112233445566778899aabbccddeeff", "ct": "69c4e0d86a7b0430d8c
 ECB = {"id": "fips", "kind": "cipher", "alg": "aes-ecb", "key": AES_KEY, "result": "valid", **FIPS_197}
 
 
+@pytest.fixture(autouse=True)
+def without_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would stay in this process's table for all tests that follow."""
+    monkeypatch.setattr("gateway.measure.faults.load_providers", lambda: "")
+
+
 def outcomes(tmp_path: Path, schema: str, cases: Any, name: str = "cases") -> list[Outcome]:
     path = tmp_path / "vectors.json"
     path.write_text(json.dumps({"schema": schema, name: cases}))
