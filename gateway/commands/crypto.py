@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_writable(json_to)
     console = human(json_to == "-")
     absent = load_providers()
-    out = inject_from_environment()
+    out = _concerned(arguments, inject_from_environment())
     if arguments.compare_rivals:
         lines, document = _rivals(arguments)
     elif arguments.from_icount is not None:
@@ -113,6 +113,14 @@ def run(arguments: argparse.Namespace) -> int:
             {"schema": "gwbench-crypto/1", "command": sys.argv, "out_of_selection": out, "absent": absent, **document},
         )
     return EXIT_FAILED if out else EXIT_OK
+
+
+def _concerned(arguments: argparse.Namespace, out: list[str]) -> list[str]:
+    """Of the implementations that are out of selection those of the algorithms that were asked for."""
+    import dataplane
+
+    algorithms = _words(arguments.algo)
+    return [driver for driver in out if not algorithms or dataplane.find_impl(driver).alg in algorithms]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -164,7 +172,7 @@ def _say(text: str) -> None:
 
 def _measure(arguments: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     from gateway.environment import record
-    from gateway.measure import crypto, crypto_compare, published
+    from gateway.measure import crypto, crypto_compare, published, verify
     from gateway.measure.faults import end_progress, progress
     from gateway.output import comparison
     from gateway.output import crypto as output
@@ -180,10 +188,13 @@ def _measure(arguments: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         plan.cells = [c for c in plan.cells if c.op != "hash" and c.key_bits not in (192, 384)]
     rounds = plan.rounds(options)
     _say(
-        f"{len(plan.cells)} measurements in {rounds} interleaved rounds, {plan.seconds(options, rounds):.0f} s at least"
+        f"{len(plan.cells)} measurements in {rounds} interleaved rounds, about {plan.seconds(options, rounds):.1f} s"
     )
     before = record()
-    samples, trouble = crypto.measure(plan.cells, options, rounds, progress())
+    unfit = verify.wrong(plan.cells)
+    cells = [cell for cell in plan.cells if cell not in unfit]
+    samples, trouble = crypto.measure(cells, options, rounds, progress())
+    trouble = [*dict.fromkeys(unfit.values()), *trouble]
     end_progress()
     rows = crypto.evaluate(samples)
     crossed = crypto.crossovers(rows)
@@ -200,13 +211,15 @@ def _measure(arguments: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     if table:
         pairs = crypto_compare.measured(rows_wanted, rows)
         document["comparison"] = {"name": table.name, "estimate": False, "rows": [p.as_dict() for p in pairs]}
-        lines = [*(lines if arguments.format != "table" else []), "", *comparison.render(table, pairs, "")]
-    elif arguments.format in ("table", "json"):
+        lines = [*(lines if arguments.format != "table" else []), *comparison.render(table, pairs, "")]
+    if arguments.format in ("table", "json") and not table:
         lines += output.crossover_lines(crossed)
         lines += output.constant_time_lines(rows)
         if plan.skipped:
             lines += wrap(f"Skipped for time: {', '.join(plan.skipped)}. --full measures all.")
-        lines += [line for text in [*plan.missing, *trouble] for line in wrap(f"Not measured: {text}")]
+        lines += [line for text in plan.missing for line in wrap(f"Not measured: {text}")]
+    mark = "" if arguments.format in ("table", "json") else "# "
+    lines += [mark + line.strip() for text in trouble for line in wrap(f"Not measured: {text}")]
     return lines, document
 
 

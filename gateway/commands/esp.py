@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = esp.cases([s.name for s in suites], wishes, arguments.frames or esp.FRAMES, arguments.batch or esp.BATCHES)
     rounds = 41 if arguments.full else esp.rounds_for(len(wanted))
     seconds = len(wanted) * rounds * (esp.SLICE_S + esp.OVERHEAD_S)
-    print(f"{len(wanted)} measurements in {rounds} interleaved rounds, {seconds:.0f} s at least", file=sys.stderr)
+    print(f"{len(wanted)} measurements in {rounds} interleaved rounds, about {seconds:.1f} s", file=sys.stderr)
     before = record()
     rows = esp.measure(wanted, rounds, progress(), budget_s=None if arguments.full else esp.BUDGET_S)
     end_progress()

@@ -40,7 +40,8 @@ def render(published: Table, pairs: Sequence[Pair], estimate: str) -> list[str]:
         return lines + _speedups(pairs, estimate) + _means(pairs) + wrap(BASELINES)
     if published.name in ("rpi3", "hikey960"):
         return lines + _order(pairs, estimate)
-    return lines + _rows(pairs, estimate, published.name) + _means(pairs) + _notes(published, pairs, estimate)
+    lines += _rows(pairs, estimate, published.name)
+    return lines + ([] if published.name == "sm8650" else _means(pairs)) + _notes(published, pairs, estimate)
 
 
 def _speedups(pairs: Sequence[Pair], estimate: str) -> list[str]:

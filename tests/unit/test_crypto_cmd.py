@@ -15,7 +15,7 @@ import dataplane as dp
 from gateway import cli
 from gateway.commands.crypto import _words
 from gateway.errors import UnusableError
-from gateway.measure import crypto, rivals
+from gateway.measure import crypto, rivals, verify
 from gateway.measure.crypto import Cell, Options
 from gateway.output import comparison
 from gateway.output import crypto as output
@@ -114,6 +114,28 @@ def test_what_cannot_be_measured_is_said() -> None:
 
     samples, trouble = crypto.measure([cell("generic"), cell("fast")], Options(), 3, run=run)
     assert set(samples) == {cell("generic")} and trouble == ["gcm-aes-fast/gwbench: no such key length"]
+
+
+def test_every_implementation_is_right_at_every_size() -> None:
+    plan = crypto.plan(Options(sizes=(16, 1408, 8192), budget_s=None))
+    assert {c.op for c in plan.cells} == {"encrypt", "decrypt", "seal", "open", "hash"}
+    assert verify.wrong([c for c in plan.cells if c.driver.endswith(crypto.OWN)]) == {}
+
+
+def test_wrong_answers_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = crypto.plan(Options(algorithms=("cbc(aes)",), sizes=(64,), key_bits=(128,)))
+    real = dp.run
+
+    def half_done(driver: str, ops: list[dp.Op], *, opening: bool = False) -> list[dp.OpResult]:
+        results = real(driver, ops, opening=opening)
+        if "generic" in driver:
+            return results
+        return [dp.OpResult(True, r.out[:-16] + bytes(16), r.tag, r.iv) for r in results]
+
+    monkeypatch.setattr(dp, "run", half_done)
+    found = verify.wrong(plan.cells)
+    assert set(found) == {c for c in plan.cells if c.tag != "generic"}
+    assert all("answers wrongly" in text for text in found.values())
 
 
 def test_crossovers() -> None:
