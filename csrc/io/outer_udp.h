@@ -28,7 +28,8 @@ typedef struct gw_udp_rx { /* one received message, not yet parsed to its end */
 } gw_udp_rx;
 
 struct gw_outer {
-	int fd[2];  /* DF set (also receives), DF clear */
+	int fd[2];  /* DF set (also receives), DF clear; the second -1: the first does both */
+	bool df;    /* of what is sent now */
 	int ask_fd; /* connected to a peer when its path MTU is asked for: a loop's thread may live in another namespace */
 	gw_addr too_big; /* the last peer whose packets were refused with EMSGSIZE */
 	int family;
@@ -59,6 +60,7 @@ struct gw_outer {
 void gw_udp_send_failed(gw_outer *o, int code, uint32_t packets, gw_loop_counters *c);
 /* gw_outer_ops.path_mtu */
 uint32_t gw_udp_path_mtu(gw_outer *o, gw_addr *peer);
+void gw_udp_set_df(int fd, int family, bool df);
 int gw_udp_open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *info, gw_err *err);
 /* SK_MEMINFO_DROPS: also what no later datagram reported. */
 void gw_udp_count_drops(gw_outer *o, uint32_t total, gw_loop_counters *c);

@@ -86,7 +86,7 @@ static int receive_on_first(int fd)
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program);
 }
 
-static void dont_fragment(int fd, int family, bool df)
+void gw_udp_set_df(int fd, int family, bool df)
 {
 	if (family == AF_INET) {
 		int mode = df ? IP_PMTUDISC_DO : IP_PMTUDISC_DONT;
@@ -109,7 +109,7 @@ static int open_socket(gw_outer *o, const gw_addr *local, bool df)
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	if (o->no_checksum) (void)setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on);
 	if (o->family == AF_INET6) (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-	dont_fragment(fd, o->family, df);
+	gw_udp_set_df(fd, o->family, df);
 	if (bind(fd, (struct sockaddr *)&addr, len) < 0) {
 		int code = errno;
 		close(fd);
@@ -147,7 +147,12 @@ int gw_udp_open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *inf
 	if (o->fd[1] < 0) return fail(err, -o->fd[1], "bind for DF 0");
 	o->ask_fd = socket(o->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (o->ask_fd < 0) return fail(err, errno, "socket");
-	if (receive_on_first(o->fd[0]) < 0) return fail(err, errno, "SO_ATTACH_REUSEPORT_CBPF");
+	if (receive_on_first(o->fd[0]) < 0) {
+		/* Where nobody can say which of the two receives (qemu-user), there is one, whose DF is switched. */
+		close(o->fd[1]);
+		o->fd[1] = -1;
+	}
+	o->df = true;
 	(void)setsockopt(o->fd[0], SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
 	(void)setsockopt(o->fd[0], o->family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6,
 					 o->family == AF_INET ? IP_RECVTOS : IPV6_RECVTCLASS, &on, sizeof on);
@@ -155,7 +160,7 @@ int gw_udp_open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *inf
 	info->local = local;
 	info->rcvbuf_bytes = set_buffer(o->fd[0], SO_RCVBUFFORCE, SO_RCVBUF, config->rcvbuf_bytes);
 	info->sndbuf_bytes = set_buffer(o->fd[0], SO_SNDBUFFORCE, SO_SNDBUF, config->sndbuf_bytes);
-	(void)set_buffer(o->fd[1], SO_SNDBUFFORCE, SO_SNDBUF, config->sndbuf_bytes);
+	if (o->fd[1] >= 0) (void)set_buffer(o->fd[1], SO_SNDBUFFORCE, SO_SNDBUF, config->sndbuf_bytes);
 	return 0;
 }
 

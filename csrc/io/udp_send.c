@@ -94,8 +94,7 @@ static size_t send_messages(gw_outer *o, int fd, uint32_t n, gw_loop_counters *c
 		if (sent == 0 || errno == EINTR) continue;
 		/* Errors are counted drops: a peer that restarts or a full queue causes them, and both pass. */
 		/* A segment above the path's MTU: EINVAL before Linux 6.14, then EMSGSIZE; singly it may be fragmented. */
-		bool by_itself =
-			errno == EINVAL || errno == EIO || errno == ENOPROTOOPT || (errno == EMSGSIZE && fd == o->fd[1]);
+		bool by_itself = errno == EINVAL || errno == EIO || errno == ENOPROTOOPT || (errno == EMSGSIZE && !o->df);
 		if (o->tx_packets[i] > 1 && by_itself) {
 			if (errno == EIO) o->gso = false; /* this way out will refuse every time */
 			taken += send_singly(o, fd, i, c);
@@ -120,13 +119,15 @@ size_t gw_udp_send(gw_outer *o, const gw_train *trains, size_t n, gw_loop_counte
 
 	for (size_t i = 0; i < n; i++) {
 		const gw_train *t = &trains[i];
-		int way = o->fd[t->df ? 0 : 1];
+		int way = o->fd[t->df || o->fd[1] < 0 ? 0 : 1];
 		bool new_peer = !same_peer(t->peer, &o->peer);
 
-		if (fill && (way != fd || new_peer)) {
+		if (fill && (t->df != o->df || new_peer)) {
 			taken += send_messages(o, fd, fill, c);
 			fill = 0;
 		}
+		if (t->df != o->df && o->fd[1] < 0) gw_udp_set_df(way, o->family, t->df);
+		o->df = t->df;
 		fd = way;
 		if (new_peer) {
 			o->peer = *t->peer;
