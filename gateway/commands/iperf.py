@@ -62,6 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how many measurements that met a disturbed machine are repeated in all (default: a third of them)",
     )
     what.add_argument("--no-offload", action="store_true", help="switches the data path's own offloads off")
+    what.add_argument(
+        "--node",
+        action="append",
+        default=[],
+        metavar="[END=]KIND",
+        help="worker or gwnode, the routers' binary, at both ends or one (client, gateway; gw1, gw2); "
+        "GWBENCH_GWNODE says where it is, perhaps behind an emulator (default: worker)",
+    )
     load = parser.add_argument_group("load (as iperf3's options)")
     load.add_argument("-t", "--time", type=_positive, default=5, metavar="S", help="seconds a measurement (default: 5)")
     load.add_argument("-i", "--interval", type=_interval, default=1.0, metavar="S", help="live lines (default: 1)")
@@ -119,6 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _options(arguments: argparse.Namespace) -> Options:
+    from gateway.lab import makers
     from gateway.lab.topology import CLIENT_V4, SERVER_V4
     from gateway.load.iperf3 import Load
     from gateway.measure.endtoend import DATAPLANE_OFFLOADS, Options
@@ -132,6 +141,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         implementations=tuple(words["impl"]),
         rounds=arguments.rounds,
         repeats=-1 if arguments.repeats is None else arguments.repeats,
+        gwnodes=makers.parse(arguments.node, arguments.topology),
         load=Load(
             server=SERVER_V4,
             client=CLIENT_V4,

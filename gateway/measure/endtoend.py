@@ -11,7 +11,7 @@ from typing import Protocol
 from dataplane import DataplaneError, resolve
 from gateway import noise, rounds, validity
 from gateway.errors import UnusableError
-from gateway.lab import gate
+from gateway.lab import gate, makers
 from gateway.lab.topology import CLIENT_V4, SERVER_V4, Laboratory
 from gateway.lab.tunnel import Tunnel, TunnelConfig, inner_mtu_of, open_tunnel
 from gateway.load import iperf3
@@ -56,6 +56,7 @@ class Options:
     rounds: int = 3
     repeats: int = -1
     """How many disturbed measurements may be repeated in all; negative = a third of them."""
+    gwnodes: makers.Commands = field(default_factory=dict)
     load: iperf3.Load = field(default_factory=lambda: iperf3.Load(SERVER_V4, CLIENT_V4))
 
 
@@ -126,7 +127,9 @@ class EndToEnd:
             return self._measured(case, None, None)
         self._lab.route_tunnel()  # the plain routes make room first
         tunnel = open_tunnel(
-            self._lab, TunnelConfig(case.suite, case.implementation, offload=self._options.dataplane_offload)
+            self._lab,
+            TunnelConfig(case.suite, case.implementation, offload=self._options.dataplane_offload),
+            makers.maker(self._options.gwnodes),
         )
         try:
             report = None

@@ -58,6 +58,7 @@ def _lab(options: Options) -> dict[str, Any]:
         "dataplane_offload": list(options.dataplane_offload),
         "outer_mtu_bytes": OUTER_MTU,
         "rootless": userns.entered(),
+        "gwnodes": {site: list(command) for site, command in options.gwnodes.items()},
     }
 
 
