@@ -29,6 +29,10 @@ test)
 	has qemu-ppc && has qemu-arm && has qemu-aarch64 && has qemu-mips || lacks qemu-user
 	has arm-linux-gnueabihf-as || lacks binutils-arm-linux-gnueabihf
 	has powerpc-linux-gnu-as || lacks binutils-powerpc-linux-gnu
+	# Implementations of others, which ours are compared with: loaded at run time, never required.
+	libraries=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p)
+	[[ $libraries == *libcrypto.so.3* || $libraries == *libcrypto.so.1.1* ]] || lacks libssl3
+	[[ $(uname -m) != x86_64 || $libraries == *libIPSec_MB.so.1* ]] || lacks libipsec-mb1
 	;;
 *) echo "bootstrap: unknown profile $profile" >&2 && exit 2 ;;
 esac

@@ -10,6 +10,7 @@
 #define BATCH          16
 #define ROUNDS         4 /* interleaved; the best of each counts, for noise only adds */
 #define MAX_CANDIDATES 8
+#define TIE            0.95 /* what is closer than this is equal, and priority decides: noise must not */
 
 static size_t key_bytes(const gw_impl *impl)
 {
@@ -58,7 +59,9 @@ static int settle(const gw_impl *const *some, size_t n, uint64_t alg_ns, gw_err 
 			if (round == 0 || ns < best[i]) best[i] = ns;
 		}
 	for (size_t i = 1; i < n; i++)
-		if (best[i] < best[fastest]) fastest = i;
+		if (best[i] < TIE * best[fastest] ||
+			(best[i] * TIE < best[fastest] && some[i]->priority > some[fastest]->priority))
+			fastest = i;
 	return gw_select_prefer(some[fastest]->driver);
 }
 

@@ -172,7 +172,7 @@ const gw_impl gw_impl_gcm_aes_ipsec_mb = {.alg = "gcm(aes)",
 										  .decrypt = gcm_open};
 
 const gw_impl gw_impl_chacha20poly1305_ipsec_mb = {.alg = "rfc7539(chacha20,poly1305)",
-												   .driver = "rfc7539-chacha20-poly1305-ipsecmb/ipsec-mb",
+												   .driver = "chacha20poly1305-ipsecmb/ipsec-mb",
 												   .tag = "ipsec-mb",
 												   .isa = "intel-ipsec-mb, its choice",
 												   .kind = GW_KIND_AEAD,

@@ -113,7 +113,7 @@ const gw_impl gw_impl_gcm_aes_openssl = {.alg = "gcm(aes)",
 										 .decrypt = open_packets};
 
 const gw_impl gw_impl_chacha20poly1305_openssl = {.alg = "rfc7539(chacha20,poly1305)",
-												  .driver = "rfc7539-chacha20-poly1305-openssl/openssl",
+												  .driver = "chacha20poly1305-openssl/openssl",
 												  .tag = "openssl",
 												  .isa = "OpenSSL EVP, its choice",
 												  .kind = GW_KIND_AEAD,
