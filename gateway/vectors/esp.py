@@ -16,8 +16,8 @@ from gateway.vectors.outcome import Book
 
 SUITES = {
     ("aes-gcm-16", "none"): "aes{}gcm16",
-    ("aes-gcm-12", "none"): "aes{}gcm12",
-    ("aes-gcm-8", "none"): "aes{}gcm8",
+    ("aes-gcm-12", "none"): "aes{}gcm16",  # the ICV's length is a parameter of the SA
+    ("aes-gcm-8", "none"): "aes{}gcm16",
     ("chacha20-poly1305", "none"): "chacha20poly1305",
     ("aes-cbc", "hmac-sha256-128"): "aes{}-sha256",
     ("aes-cbc", "hmac-sha512-256"): "aes{}-sha512",
@@ -27,7 +27,12 @@ SUITES = {
 }
 """The vectors' names of (cipher, integrity) and ours; {} takes the key's bits."""
 BARE = {"aes-cbc": "cbc(aes)", "aes-ctr": "ctr(aes)"}
-AEAD = {"aes-gcm-16": "gcm(aes)", "chacha20-poly1305": "rfc7539(chacha20,poly1305)"}
+AEAD = {
+    "aes-gcm-16": "gcm(aes)",
+    "aes-gcm-12": "gcm(aes)",
+    "aes-gcm-8": "gcm(aes)",
+    "chacha20-poly1305": "rfc7539(chacha20,poly1305)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ def read(case: Fields) -> Packet:
         spi=case.number("spi", int.from_bytes(esp[:4], "big"), 1 << 32),
         number=(case.number("seq_hi", 0, 1 << 32) << 32 if esn else 0)
         | case.number("seq", int.from_bytes(esp[4:8], "big"), 1 << 32),
-        enc_alg=case.word("enc_alg", "").lower(),
+        enc_alg=_enc_alg(case),
         auth_alg=case.word("auth_alg", "none").lower() or "none",
         enc_key=case.octets("enc_key"),
         auth_key=case.octets("auth_key"),
@@ -87,6 +92,12 @@ def read(case: Fields) -> Packet:
         in_scope=case.flag("in_scope", True),
         icv_bytes=case.number("icv_len", 0, 256),
     )
+
+
+def _enc_alg(case: Fields) -> str:
+    """``aes-gcm`` alone has its ICV's length in a field of its own."""
+    name = case.word("enc_alg", "").lower()
+    return f"aes-gcm-{case.number('icv_len', 16, 256)}" if name == "aes-gcm" else name
 
 
 def suite_name(packet: Packet) -> str:
@@ -153,9 +164,10 @@ def _alone(packet: Packet) -> tuple[str, list[Question]]:
     body = packet.esp[8 + len(packet.iv) :]
     if packet.enc_alg in AEAD:
         aad = head[:4] + (packet.number >> 32).to_bytes(4, "big") + head[4:] if packet.esn else head
-        key, iv, tag = packet.enc_key, packet.salt + packet.iv, body[-16:]
+        icv = packet.icv_bytes or 16
+        key, iv, tag = packet.enc_key, packet.salt + packet.iv, body[-icv:]
         common = (packet.name, "aead")
-        data = body[:-16]
+        data = body[:-icv]
         asked = [Question(*common, True, key, iv, aad, data, packet.plaintext, tag, packet.accept, True)]
         if packet.plaintext is not None and packet.accept:
             asked.append(Question(*common, False, key, iv, aad, packet.plaintext, data, tag, True, True))

@@ -38,7 +38,12 @@ def _sa(suite: str, direction: str, *, esn: bool, seq: int, window: int = 0) -> 
 
 @functools.lru_cache(maxsize=4096)
 def _sealed(suite: str, number: int, esn: bool) -> bytes:
-    """The packet that carries this 64-bit sequence number."""
+    """The packet that carries this 64-bit sequence number; only the low half travels."""
+    if not esn:
+        number &= 0xFFFFFFFF
+    if number == 0:  # no sender makes it
+        packet = _sealed(suite, 1, esn)
+        return packet[:4] + bytes(4) + packet[8:]
     with _sa(suite, "out", esn=esn, seq=number - 1) as sa:
         return sa.seal([PACKET])[0].esp
 
@@ -49,13 +54,14 @@ def _steps(case: Fields, suite: str, sa: dp.Sa, esn: bool) -> str:
         if not isinstance(step, dict):
             raise case.complain(f"step {position} is not an object")
         numbers, expect = step.get("seqs"), step.get("expect")
-        if not isinstance(numbers, list) or not all(isinstance(n, int) and 0 < n < 1 << 64 for n in numbers):
+        if not isinstance(numbers, list) or not all(isinstance(n, int) and 0 <= n < 1 << 64 for n in numbers):
             raise case.complain(f'step {position}: "seqs" is not a list of sequence numbers')
         if not isinstance(expect, list) or len(expect) != len(numbers) or not set(expect) <= {"accept", "drop"}:
             raise case.complain(f'step {position}: "expect" is not accept or drop for each packet')
+        bad = step.get("bad_icv") or False
+        bad = bad if isinstance(bad, list) else [bad] * len(numbers)
         packets = [_sealed(suite, number, esn) for number in numbers]
-        if step.get("bad_icv"):
-            packets = [packet[:-1] + bytes([packet[-1] ^ 1]) for packet in packets]
+        packets = [p[:-1] + bytes([p[-1] ^ int(bool(b))]) for p, b in zip(packets, bad, strict=True)]
         before = sa.counters().drops
         got = ["accept" if sa.open([packet])[0].status == "ok" else "drop" for packet in packets]
         if got != expect:
@@ -79,6 +85,9 @@ def run(document: Document, book: Book) -> None:
         window, top = case.number("window", 0, 1 << 31), case.number("start_top")
         if not case.items("steps"):
             raise case.complain("no steps")
+        if not case.word("start_bitmap", "empty").lower().startswith(("empty", "fresh")):
+            book["-"].not_applicable["a window that starts partly filled cannot be set"] += 1
+            continue
         for suite in SUITES:
             try:
                 row = book[dp.resolve(suite)]

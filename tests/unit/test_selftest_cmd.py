@@ -287,3 +287,38 @@ def test_injected_fault_takes_one_out() -> None:
     assert done.returncode == 1
     assert "gcm-aes-generic/gwbench gave a wrong answer: it is out of selection" in done.stdout
     assert gwbench("selftest", GWBENCH_INJECT_FAULT="nonsense").returncode == 2
+
+
+def test_short_icv_opens(tmp_path: Path) -> None:
+    """RFC 4106 has ICVs of 8 and 12 bytes: the first bytes of the one of 16."""
+    cases = json.loads((DATA / "esp" / "esp_dpdk.json").read_text())["cases"]
+    good = next(c for c in cases if c["enc_alg"] == "aes-gcm-16")
+    for icv in (8, 12):
+        short = {**good, "enc_alg": f"aes-gcm-{icv}", "icv_len": icv, "esp": good["esp"][: -2 * (16 - icv)]}
+        found = outcomes(tmp_path, "esp-packet-v1", [short])
+        assert found and all(o.passed == 1 for o in found), [o.failed for o in found]
+
+
+def test_other_spellings(tmp_path: Path) -> None:
+    sha = {
+        "kind": "hash",
+        "alg": "SHA2-256",
+        "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    }
+    assert {d for d, o in kat(tmp_path, sha).items() if o.passed} == drivers("sha256")
+    assert {d for d, o in kat(tmp_path, {**ECB, "alg": "aes-128-ecb"}).items() if o.passed} == drivers("ecb(aes)")
+    cut = {**sha, "kind": "hash", "tag_len": 16}
+    assert all(o.passed == 1 for o in kat(tmp_path, cut).values())
+    either = kat(tmp_path, {**ECB, "result": "acceptable"}, {**ECB, "result": "invalid"})
+    assert either["-"].not_applicable.total() == 2
+
+
+def test_replay_of_numbers_that_no_sender_makes(tmp_path: Path) -> None:
+    steps = [
+        {"seqs": [0, 7], "expect": ["drop", "accept"]},
+        {"seqs": [9, 10], "bad_icv": [True, False], "expect": ["drop", "accept"]},
+    ]
+    case = {"name": "r", "window": 64, "esn": False, "start_top": 0, "steps": steps}
+    assert all(o.passed == 1 for o in outcomes(tmp_path, "replay-sequence-v1", [case]))
+    (row,) = outcomes(tmp_path, "replay-sequence-v1", [{**case, "start_bitmap": "ff"}])
+    assert row.result == "not applicable"
