@@ -36,7 +36,9 @@
     X(sha256_shani) \
     X(hmac_sha256_shani) \
     X(sha256_avx512) \
-    X(hmac_sha256_avx512)
+    X(hmac_sha256_avx512) \
+    X(chacha20poly1305_avx2) \
+    X(chacha20poly1305_avx512)
 #else
 #define X86
 #endif
