@@ -25,7 +25,7 @@ NOT_HERE = 5
 
 
 def within_limits(tag: str, alg: str, question: kat.Question) -> bool:
-    """What a provider does not do: OpenSSL refuses XTS keys of equal halves, has no XTS-AES-192, and takes GCM nonces of
+    """What a provider does not do: OpenSSL refuses XTS keys of equal halves, has no XTS-AES-192, takes GCM nonces of
     at most 128 bytes (3.x); the kernel's GCM takes nonces of 12 bytes, and tags of 4, 8 or 12 to 16."""
     if tag == "openssl" and alg == "xts(aes)":
         half = len(question.key) // 2
