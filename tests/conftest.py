@@ -16,6 +16,9 @@ settings.load_profile("gwbench")
 
 TESTS = Path(__file__).resolve().parent
 
+# Priorities choose implementations, not a measurement: the same ones in every run. Inherited by what tests start.
+os.environ.setdefault("GWBENCH_SELECT", "static")
+
 # Minutes on two cores.
 BUDGET_MINUTES = {
     "install": 8,
