@@ -187,9 +187,7 @@ def _measure(arguments: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     if arguments.format == "cryptsetup":
         plan.cells = [c for c in plan.cells if c.op != "hash" and c.key_bits not in (192, 384)]
     rounds = plan.rounds(options)
-    _say(
-        f"{len(plan.cells)} measurements in {rounds} interleaved rounds, about {plan.seconds(options, rounds):.1f} s"
-    )
+    _say(f"{len(plan.cells)} measurements in {rounds} interleaved rounds, about {plan.seconds(options, rounds):.1f} s")
     before = record()
     unfit = verify.wrong(plan.cells)
     cells = [cell for cell in plan.cells if cell not in unfit]
@@ -257,7 +255,9 @@ def _rivals(arguments: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     from gateway.measure import rivals
     from gateway.measure.faults import end_progress, progress
     from gateway.output import comparison
+    from gateway.selection import select
 
+    selection = select()
     taking_part = rivals.sides()
     absent = rivals.absent()
     rounds, slice_s = (101, 0.002) if arguments.full else (41, 0.0005)
@@ -271,6 +271,7 @@ def _rivals(arguments: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         "batch": rivals.BATCH,
         "rounds": rounds,
         "environment": record(before),
+        "selection": {"source": selection.source, "preferred": selection.preferred},
         "rows": [row.as_dict() for row in rows],
         "missing": absent,
     }

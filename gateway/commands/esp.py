@@ -71,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gateway.output import esp as output
     from gateway.output.console import human
     from gateway.output.document import check_writable, write
+    from gateway.selection import select
     from gateway.suites import check_implementation, parse_suites
 
     check_writable(arguments.json)
@@ -79,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UnusableError("stdout carries one document: --cost FILE, or --json FILE")
     load_providers()
     out = inject_from_environment()
+    selection = select()
     suites = parse_suites(arguments.suite)
     wishes = tuple(dict.fromkeys(w.strip() for w in arguments.impl.split(",") if w.strip())) or ("auto",)
     for wish in wishes:
@@ -106,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "rounds": rounds,
                 "environment": environment,
                 "out_of_selection": out,
+                "selection": {"source": selection.source, "preferred": selection.preferred},
                 "measured": [row.as_dict() for row in rows],
             },
         )

@@ -188,7 +188,9 @@ def _measure_here(suites: tuple[str, ...]) -> CostFile:
     from gateway.environment import machine
     from gateway.measure import esp
     from gateway.measure.faults import end_progress, progress
+    from gateway.selection import select
 
+    select()
     wanted = esp.cases(suites, ("auto",), (64, 256, 594, 1024, 1518), (32,))
     rows = esp.measure(wanted, 15, progress(), budget_s=4.0)
     end_progress()

@@ -25,6 +25,7 @@ from gateway.output import crypto as output
 def without_providers(monkeypatch: pytest.MonkeyPatch) -> None:
     """They would stay in this process's table for all tests that follow."""
     monkeypatch.setattr("gateway.measure.faults.load_providers", lambda: "")
+    monkeypatch.setenv("GWBENCH_SELECT", "static")
 
 
 def sample(mb_per_s: float, size: int = 1000, cycles: float = 0.0) -> dp.BenchSample:

@@ -17,6 +17,7 @@ from gateway.output import esp as output
 def without_providers(monkeypatch: pytest.MonkeyPatch) -> None:
     """They would stay in this process's table for all tests that follow."""
     monkeypatch.setattr("gateway.measure.faults.load_providers", lambda: "")
+    monkeypatch.setenv("GWBENCH_SELECT", "static")
 
 
 def sample(ns_per_packet: float, packets: int = 64, ticks: float = 0.0) -> dp.BenchSample:
