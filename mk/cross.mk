@@ -4,6 +4,7 @@
 #   make cross-<target>           one of them (make -j2 helps: zig builds musl once per target, 60 s each)
 #   make icount [TARGET=a,b]      instructions per byte, into build/icount.json
 #   make icount-baseline          the counts that `make test-emulated` compares with
+#   make wdr4900 [TARGET=armv7]   the WDR4900 test with an emulated gateway, in instructions of its whole process
 #   make test-emulated            vectors, differential tests and counts on every target (Debian: qemu-user, gcc)
 #
 # One -mcpu and one -O a target: zig rebuilds musl for every combination. Each -mcpu is the least that the target's
@@ -43,7 +44,7 @@ CROSS_SRC_aarch64 := $(wildcard csrc/crypto/aarch64/*.[cS])
 CROSS_SRC_e500v2  := $(wildcard csrc/crypto/ppc/*.[cS])
 CROSS_SRC_ppc     := $(wildcard csrc/crypto/ppc/*.[cS])
 
-.PHONY: cross icount icount-baseline test-emulated
+.PHONY: cross icount icount-baseline wdr4900 test-emulated
 cross: $(CROSS_TARGETS:%=cross-%)
 
 define CROSS_template
@@ -69,6 +70,9 @@ icount: $(patsubst %,cross-%,$(sort $(ICOUNT_TARGETS:aarch64-%=aarch64)))
 
 icount-baseline: cross
 	$(CROSS_PYTHON) tests/emulated/icount_baseline.py $(ICOUNT_TARGETS)
+
+wdr4900: cross-$(or $(TARGET),e500v2) | dev
+	$(CROSS_PYTHON) tests/emulated/wdr4900.py --target $(or $(TARGET),e500v2)
 
 test-emulated: cross
 	$(CROSS_PYTHON) -m pytest -q tests/emulated
