@@ -155,6 +155,19 @@ def _lawful(driver: str, question: Question, error: dataplane.DataplaneError) ->
     return ""
 
 
+def beyond(implementation: dataplane.Impl, question: Question) -> str:
+    """Which limit of someone else's code the question is beyond; empty for none. Ours have no limits of their own."""
+    if implementation.alg != "gcm(aes)":
+        return ""
+    if implementation.tag == "openssl" and len(question.iv) > 128:
+        return "OpenSSL takes nonces of at most 128 bytes"
+    if implementation.tag == "af_alg" and len(question.iv) != 12:
+        return "the kernel's GCM takes nonces of 12 bytes"
+    if implementation.tag == "af_alg" and len(question.tag) not in (4, 8, 12, 13, 14, 15, 16):
+        return "the kernel's GCM takes tags of 4, 8 and 12 to 16 bytes"
+    return ""
+
+
 def _ask_one(driver: str, question: Question, row: Outcome) -> None:
     """Alone, so that a refusal has a name."""
     try:
@@ -189,7 +202,13 @@ def _ask_one(driver: str, question: Question, row: Outcome) -> None:
 
 def ask(driver: str, asked: Iterable[Question], row: Outcome) -> None:
     """Asks all of them of one implementation, as one batch a direction where nothing is refused."""
-    everything = list(asked)
+    implementation = dataplane.find_impl(driver)
+    everything = []
+    for question in asked:
+        if limit := beyond(implementation, question):
+            row.not_applicable[limit] += 1
+        else:
+            everything.append(question)
     for opening in (False, True):
         some = [q for q in everything if q.opening == opening]
         together = [q for q in some if q.exists]
