@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ import dataplane as dp
 from gateway import cli
 from gateway.errors import UnusableError
 from gateway.vectors import authenc, captures, document
+from gateway.vectors import kat as kat_module
 from gateway.vectors.outcome import Outcome
 from gateway.vectors.run import load, run
 
@@ -322,3 +324,26 @@ def test_replay_of_numbers_that_no_sender_makes(tmp_path: Path) -> None:
     assert all(o.passed == 1 for o in outcomes(tmp_path, "replay-sequence-v1", [case]))
     (row,) = outcomes(tmp_path, "replay-sequence-v1", [{**case, "start_bitmap": "ff"}])
     assert row.result == "not applicable"
+
+
+def test_limits_of_others_are_named_and_ours_have_none() -> None:
+    question = kat_module.Question("q", "aead", False, bytes(16), bytes(257), b"", b"", b"", bytes(16), True, True)
+    ours = dp.find_impl("gcm-aes-generic/gwbench")
+    assert kat_module.beyond(ours, question) == ""
+    theirs = dataclasses.replace(ours, driver="gcm-aes-openssl/openssl", tag="openssl")
+    assert "at most 128 bytes" in kat_module.beyond(theirs, question)
+    kernels = dataclasses.replace(ours, driver="gcm-aes/kernel", tag="af_alg")
+    assert "nonces of 12 bytes" in kat_module.beyond(kernels, question)
+
+
+def test_providers_pass_where_they_are() -> None:
+    """In a process of its own: rows of providers stay. Whether one is here, the last lines say."""
+    done = gwbench("selftest", "--vectors", str(DATA / "kat_wycheproof.json"), "--json")
+    assert done.returncode == 0, done.stderr
+    written = json.loads(done.stdout)
+    tags = {
+        name
+        for name in ("openssl", "ipsec-mb")
+        if any(r["implementation"].endswith(f"/{name}") for r in written["rows"])
+    }
+    assert all(name in tags or name in done.stderr for name in ("openssl", "ipsec-mb"))
