@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+char gw_ipsec_mb_isa[48];
+
 #define VERSION(a, b) ((unsigned)(a) << 16 | (unsigned)(b) << 8)
 
 static struct {
@@ -101,6 +103,8 @@ static int open_library(gw_err *err)
 				 version() >> 16, version() >> 8 & 255);
 		return -ENOENT;
 	}
+	snprintf(gw_ipsec_mb_isa, sizeof gw_ipsec_mb_isa, "intel-ipsec-mb %u.%u.%u, its choice", version() >> 16 & 255,
+			 version() >> 8 & 255, version() & 255);
 	if (pthread_key_create(&key, drop) != 0) return refuse(err, "no thread key is left");
 	return 0;
 }

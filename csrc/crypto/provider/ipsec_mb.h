@@ -110,6 +110,7 @@ void gw_ipsec_mb_hmac_sha256(gw_op *ops, size_t n);
 /* Encrypts the IV of ops with GW_OP_IV_NONCE, in place; n is at most IMB_CHUNK and all keys have `bytes` bytes. */
 void gw_ipsec_mb_encrypt_nonces(imb_mgr *mgr, const gw_op *ops, size_t n, uint32_t bytes);
 
+extern char gw_ipsec_mb_isa[48]; /* its version, for people */
 extern const gw_impl gw_impl_ecb_aes_ipsec_mb, gw_impl_cbc_aes_ipsec_mb, gw_impl_ctr_aes_ipsec_mb;
 extern const gw_impl gw_impl_gcm_aes_ipsec_mb, gw_impl_chacha20poly1305_ipsec_mb;
 extern const gw_impl gw_impl_sha1_ipsec_mb, gw_impl_sha256_ipsec_mb, gw_impl_sha512_ipsec_mb;

@@ -157,7 +157,7 @@ static void open_packets(gw_op *ops, size_t n)
 const gw_impl gw_impl_authenc_hmac_sha256_cbc_aes_ipsec_mb = {.alg = "authenc(hmac(sha256),cbc(aes))",
 															  .driver = "authenc-hmac-sha256-cbc-aes-ipsecmb/ipsec-mb",
 															  .tag = "ipsec-mb",
-															  .isa = "intel-ipsec-mb, its choice",
+															  .isa = gw_ipsec_mb_isa,
 															  .kind = GW_KIND_AUTHENC,
 															  .priority = 70,
 															  .constant_time = true,

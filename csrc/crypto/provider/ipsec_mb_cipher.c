@@ -169,7 +169,7 @@ static void ecb_decrypt(gw_op *ops, size_t n)
 	const gw_impl gw_impl_##mode##_aes_ipsec_mb = {.alg = #mode "(aes)",                                               \
 												   .driver = #mode "-aes-ipsecmb/ipsec-mb",                            \
 												   .tag = "ipsec-mb",                                                  \
-												   .isa = "intel-ipsec-mb, its choice",                                \
+												   .isa = gw_ipsec_mb_isa,                                             \
 												   .kind = GW_KIND_CIPHER,                                             \
 												   .priority = 60,                                                     \
 												   .constant_time = true,                                              \

@@ -156,7 +156,7 @@ void gw_ipsec_mb_hmac_sha256(gw_op *ops, size_t n)
 	const gw_impl gw_impl_##name##_ipsec_mb = {.alg = #name,                                                           \
 											   .driver = #name "-ipsecmb/ipsec-mb",                                    \
 											   .tag = "ipsec-mb",                                                      \
-											   .isa = "intel-ipsec-mb, its choice",                                    \
+											   .isa = gw_ipsec_mb_isa,                                                 \
 											   .kind = GW_KIND_HASH,                                                   \
 											   .priority = 60,                                                         \
 											   .constant_time = true,                                                  \
@@ -166,7 +166,7 @@ void gw_ipsec_mb_hmac_sha256(gw_op *ops, size_t n)
 	const gw_impl gw_impl_hmac_##name##_ipsec_mb = {.alg = "hmac(" #name ")",                                          \
 													.driver = "hmac-" #name "-ipsecmb/ipsec-mb",                       \
 													.tag = "ipsec-mb",                                                 \
-													.isa = "intel-ipsec-mb, its choice",                               \
+													.isa = gw_ipsec_mb_isa,                                            \
 													.kind = GW_KIND_MAC,                                               \
 													.priority = 60,                                                    \
 													.constant_time = true,                                             \

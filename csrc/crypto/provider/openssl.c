@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 gw_openssl_functions gw_openssl;
+char gw_openssl_isa[48];
 
 static const gw_impl *const rows[] = {
 	&gw_impl_ecb_aes_openssl,   &gw_impl_cbc_aes_openssl,     &gw_impl_ctr_aes_openssl,
@@ -43,6 +44,10 @@ int gw_provider_openssl(gw_err *err)
 			return -ENOENT;
 		}
 		gw_openssl = found;
+		/* "OpenSSL 3.0.15 3 Sep 2024": two words of it */
+		const char *version = found.OpenSSL_version(0), *space = strchr(version, ' ');
+		const size_t len = space == NULL ? strlen(version) : (size_t)(space - version) + 1 + strcspn(space + 1, " ");
+		snprintf(gw_openssl_isa, sizeof gw_openssl_isa, "%.*s, its choice", (int)(len < 30 ? len : 30), version);
 		loaded = true;
 	}
 	for (size_t i = 0; i < ROWS; i++)

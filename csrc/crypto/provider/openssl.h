@@ -50,6 +50,7 @@ typedef struct gw_openssl_functions {
 #undef X
 
 extern gw_openssl_functions gw_openssl; /* filled before a row is added */
+extern char gw_openssl_isa[48];         /* its version, for people */
 
 extern const gw_impl gw_impl_ecb_aes_openssl, gw_impl_cbc_aes_openssl, gw_impl_ctr_aes_openssl, gw_impl_xts_aes_openssl;
 extern const gw_impl gw_impl_gcm_aes_openssl, gw_impl_chacha20poly1305_openssl;

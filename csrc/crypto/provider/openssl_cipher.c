@@ -130,7 +130,7 @@ DIRECTION(ctr, with_iv)
 	const gw_impl gw_impl_##mode##_aes_openssl = {.alg = #mode "(aes)",                                                \
 												  .driver = #mode "-aes-openssl/openssl",                              \
 												  .tag = "openssl",                                                    \
-												  .isa = "OpenSSL EVP, its choice",                                    \
+												  .isa = gw_openssl_isa,                                               \
 												  .kind = GW_KIND_CIPHER,                                              \
 												  .priority = 50,                                                      \
 												  .constant_time = true,                                               \

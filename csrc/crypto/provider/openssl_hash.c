@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * OpenSSL's SHA and HMAC. Its fastest interface for packets is not EVP: EVP_MAC and EVP_Digest cost some 300 ns a
- * packet before the first byte, so the HMAC state after the padded key is kept and copied, as a careful user would do.
+ * OpenSSL's SHA and HMAC. Its fastest interface for packets is not EVP: on an x86 server EVP_MAC
+ * takes 330 ns for 64 bytes where the HMAC state after the padded key, kept and copied, takes 180; so that is done
+ * here, as a careful user would.
  */
 #include "openssl.h"
 
@@ -95,7 +96,7 @@ static void hmac(const sha *h, gw_op *ops, size_t n)
 	const gw_impl gw_impl_##name##_openssl = {.alg = #name,                                                            \
 											  .driver = #name "-openssl/openssl",                                      \
 											  .tag = "openssl",                                                        \
-											  .isa = "OpenSSL, its choice",                                            \
+											  .isa = gw_openssl_isa,                                                   \
 											  .kind = GW_KIND_HASH,                                                    \
 											  .priority = 50,                                                          \
 											  .constant_time = true,                                                   \
@@ -105,7 +106,7 @@ static void hmac(const sha *h, gw_op *ops, size_t n)
 	const gw_impl gw_impl_hmac_##name##_openssl = {.alg = "hmac(" #name ")",                                           \
 												   .driver = "hmac-" #name "-openssl/openssl",                         \
 												   .tag = "openssl",                                                   \
-												   .isa = "OpenSSL, its choice",                                       \
+												   .isa = gw_openssl_isa,                                              \
 												   .kind = GW_KIND_MAC,                                                \
 												   .priority = 50,                                                     \
 												   .constant_time = true,                                              \
