@@ -318,7 +318,7 @@ int gw_coalesce_flat(const uint8_t *packets, const uint32_t *lens, size_t n, uin
 
 typedef struct gw_dp_config {
 	const char *tun_name;  /* "" = the kernel chooses */
-	gw_addr local;         /* outer address; port 0 = any free one */
+	gw_addr local;         /* outer address; port 0 = any free one, and without UDP there is none */
 	uint32_t mtu;          /* inner MTU of the TUN */
 	uint32_t txqueuelen;   /* 0 = 10000 */
 	uint32_t queues;       /* loops; 0 = 1 */

@@ -73,6 +73,13 @@ def up(namespace: NetworkNamespace, name: str, addresses: tuple[tuple[str, int],
     configure(namespace, do)
 
 
+def set_mtu(end: End, name: str, mtu: int) -> None:
+    def do(ip: IPRoute) -> None:
+        ip.link("set", index=ip.link_lookup(ifname=name)[0], mtu=mtu)
+
+    configure(end.namespace, do)
+
+
 def sa(suite: str, spi: int, direction: str, end: int, **changes: object) -> dp.SaParams:
     s = dp.find_suite(suite)
     params = dp.SaParams(

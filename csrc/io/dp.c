@@ -105,7 +105,7 @@ static int open_all(gw_dp *dp, const gw_dp_config *config, gw_err *err)
 	gw_dp_config c = *config;
 	gw_loop *l;
 
-	if (c.encap != GW_ENCAP_UDP) return fail(err, -EOPNOTSUPP, "only UDP encapsulation is there");
+	if (c.encap != GW_ENCAP_UDP && c.encap != GW_ENCAP_NONE) return fail(err, -EINVAL, "encapsulation");
 	if (c.local.family != 4 && c.local.family != 6) return fail(err, -EAFNOSUPPORT, "outer address");
 	if (!c.rcvbuf_bytes) c.rcvbuf_bytes = 8u << 20;
 	if (!c.sndbuf_bytes) c.sndbuf_bytes = 8u << 20;
@@ -116,7 +116,7 @@ static int open_all(gw_dp *dp, const gw_dp_config *config, gw_err *err)
 	if (!l) return fail(err, -ENOMEM, "data path");
 	int code = open_tun(dp, &c, err);
 	if (code < 0) return code;
-	l->ops = &gw_outer_udp;
+	l->ops = c.encap == GW_ENCAP_UDP ? &gw_outer_udp : &gw_outer_raw;
 	l->outer = l->ops->open(&c, &dp->info, err);
 	if (!l->outer) return -EIO;
 	l->mtu = c.mtu ? c.mtu : 65535;

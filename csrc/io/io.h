@@ -115,7 +115,7 @@ typedef struct gw_outer_ops {
 	/* Takes over what the kernel counted by itself (receive buffer drops) since the last datagram. */
 	void (*settle)(gw_outer *o, gw_loop_counters *c);
 } gw_outer_ops;
-extern const gw_outer_ops gw_outer_udp;
+extern const gw_outer_ops gw_outer_udp, gw_outer_raw;
 
 /* ---- probe.c: what does this kernel really do? Two segments over loopback, read back. ---- */
 typedef struct gw_probe {

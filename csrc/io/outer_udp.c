@@ -15,7 +15,7 @@
 #define MEMINFO_DROPS 8 /* SK_MEMINFO_DROPS of linux/sock_diag.h */
 #define BUFFER_STRIDE (GW_UDP_MESSAGE_BYTES + GW_UDP_STRIDE_PAD)
 
-static void udp_close(gw_outer *o)
+void gw_udp_close(gw_outer *o)
 {
 	if (!o) return;
 	for (int i = 0; i < 2; i++)
@@ -48,15 +48,27 @@ static bool make_buffers(gw_outer *o)
 	return true;
 }
 
-static gw_outer *udp_open(const gw_dp_config *config, gw_dp_info *info, gw_err *err)
+gw_outer *gw_udp_new(const gw_dp_config *config, gw_err *err)
 {
 	gw_outer *o = aligned_alloc(64, (sizeof *o + 63) & ~(size_t)63);
+
+	if (o) {
+		memset(o, 0, sizeof *o);
+		o->fd[0] = o->fd[1] = o->ask_fd = -1;
+		o->family = config->local.family == 6 ? AF_INET6 : AF_INET;
+		if (make_buffers(o)) return o;
+	}
+	if (err) snprintf(err->text, sizeof err->text, "outer path: out of memory");
+	gw_udp_close(o);
+	return NULL;
+}
+
+static gw_outer *udp_open(const gw_dp_config *config, gw_dp_info *info, gw_err *err)
+{
+	gw_outer *o = gw_udp_new(config, err);
 	gw_probe probe;
 
 	if (!o) return NULL;
-	memset(o, 0, sizeof *o);
-	o->fd[0] = o->fd[1] = o->ask_fd = -1;
-	o->family = config->local.family == 6 ? AF_INET6 : AF_INET;
 	o->no_checksum = !config->udp_checksum;
 	(void)gw_probe_run(o->family, &probe);
 	/* UDP_SEGMENT with SO_NO_CHECK is EINVAL. */
@@ -64,13 +76,8 @@ static gw_outer *udp_open(const gw_dp_config *config, gw_dp_info *info, gw_err *
 	o->gro = probe.udp_gro && (config->offload & GW_OFF_UDP_GRO);
 	o->swapped = probe.cmsg_swapped;
 	o->gso_max_segments = o->gso ? probe.gso_max_segments : 1;
-	if (!make_buffers(o)) {
-		if (err) snprintf(err->text, sizeof err->text, "outer UDP path: out of memory");
-		udp_close(o);
-		return NULL;
-	}
 	if (gw_udp_open_sockets(o, config, info, err) < 0) {
-		udp_close(o);
+		gw_udp_close(o);
 		return NULL;
 	}
 	if (!o->gso) info->offload &= ~(uint32_t)GW_OFF_UDP_GSO;
@@ -79,28 +86,28 @@ static gw_outer *udp_open(const gw_dp_config *config, gw_dp_info *info, gw_err *
 	return o;
 }
 
-static int udp_fd(const gw_outer *o)
+int gw_udp_fd(const gw_outer *o)
 {
 	return o->fd[0];
 }
 
-static bool udp_more(const gw_outer *o)
+bool gw_udp_more(const gw_outer *o)
 {
 	return o->next < o->end || o->full;
 }
 
-static bool udp_room(const gw_outer *o)
+bool gw_udp_room(const gw_outer *o)
 {
 	if (o->next < o->end) return true; /* the next call parses on */
 	return o->end + o->want <= (o->want == GW_UDP_BIG_MESSAGES ? GW_UDP_BIG_SLOTS : GW_UDP_SLOTS);
 }
 
-static void udp_release(gw_outer *o)
+void gw_udp_release(gw_outer *o)
 {
 	if (o->next == o->end) o->next = o->end = 0;
 }
 
-static void udp_settle(gw_outer *o, gw_loop_counters *c)
+void gw_udp_settle(gw_outer *o, gw_loop_counters *c)
 {
 	uint32_t info[16] = {0};
 	socklen_t len = sizeof info;
@@ -112,13 +119,13 @@ static void udp_settle(gw_outer *o, gw_loop_counters *c)
 const gw_outer_ops gw_outer_udp = {
 	.name = "udp",
 	.open = udp_open,
-	.close = udp_close,
-	.fd = udp_fd,
+	.close = gw_udp_close,
+	.fd = gw_udp_fd,
 	.send = gw_udp_send,
 	.recv = gw_udp_recv,
-	.more = udp_more,
-	.room = udp_room,
-	.release = udp_release,
+	.more = gw_udp_more,
+	.room = gw_udp_room,
+	.release = gw_udp_release,
 	.path_mtu = gw_udp_path_mtu,
-	.settle = udp_settle,
+	.settle = gw_udp_settle,
 };

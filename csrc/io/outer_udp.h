@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The state of one UDP path, shared by its parts: udp.c makes the sockets, udp_send.c and udp_recv.c use them,
- * outer_udp.c puts them into the table.
+ * The state of one outer path, shared by its parts: udp.c makes the sockets, udp_send.c and udp_recv.c use them,
+ * outer_udp.c puts them into the table. outer_raw.c is the same with other sockets.
  */
 #ifndef GW_IO_OUTER_UDP_H
 #define GW_IO_OUTER_UDP_H
@@ -33,6 +33,7 @@ struct gw_outer {
 	int ask_fd; /* connected to a peer when its path MTU is asked for: a loop's thread may live in another namespace */
 	gw_addr too_big; /* the last peer whose packets were refused with EMSGSIZE */
 	int family;
+	bool raw; /* IP protocol 50: nothing but ESP arrives, with the IPv4 header in front */
 	bool gso, gro, swapped, no_checksum;
 	uint32_t gso_max_segments;
 	uint32_t drops_seen; /* SO_RXQ_OVFL, as last counted */
@@ -56,6 +57,16 @@ struct gw_outer {
 	socklen_t peer_len;
 };
 
+/* Sockets closed, buffers there; NULL with one line. */
+gw_outer *gw_udp_new(const gw_dp_config *config, gw_err *err);
+void gw_udp_set_buffers(gw_outer *o, const gw_dp_config *config, gw_dp_info *info);
+/* gw_outer_ops, of both paths: */
+void gw_udp_close(gw_outer *o);
+int gw_udp_fd(const gw_outer *o);
+bool gw_udp_more(const gw_outer *o);
+bool gw_udp_room(const gw_outer *o);
+void gw_udp_release(gw_outer *o);
+void gw_udp_settle(gw_outer *o, gw_loop_counters *c);
 /* A send failed with errno: books it. */
 void gw_udp_send_failed(gw_outer *o, int code, uint32_t packets, gw_loop_counters *c);
 /* gw_outer_ops.path_mtu */

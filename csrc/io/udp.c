@@ -78,6 +78,13 @@ static uint32_t set_buffer(int fd, int force, int plain, uint32_t bytes)
 	return (uint32_t)got;
 }
 
+void gw_udp_set_buffers(gw_outer *o, const gw_dp_config *config, gw_dp_info *info)
+{
+	info->rcvbuf_bytes = set_buffer(o->fd[0], SO_RCVBUFFORCE, SO_RCVBUF, config->rcvbuf_bytes);
+	info->sndbuf_bytes = set_buffer(o->fd[0], SO_SNDBUFFORCE, SO_SNDBUF, config->sndbuf_bytes);
+	if (o->fd[1] >= 0) (void)set_buffer(o->fd[1], SO_SNDBUFFORCE, SO_SNDBUF, config->sndbuf_bytes);
+}
+
 /* The two sockets share an address: the group's program gives every datagram to the first. */
 static int receive_on_first(int fd)
 {
@@ -158,9 +165,7 @@ int gw_udp_open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *inf
 					 o->family == AF_INET ? IP_RECVTOS : IPV6_RECVTCLASS, &on, sizeof on);
 	if (o->gro && setsockopt(o->fd[0], SOL_UDP, UDP_GRO, &on, sizeof on) < 0) o->gro = false;
 	info->local = local;
-	info->rcvbuf_bytes = set_buffer(o->fd[0], SO_RCVBUFFORCE, SO_RCVBUF, config->rcvbuf_bytes);
-	info->sndbuf_bytes = set_buffer(o->fd[0], SO_SNDBUFFORCE, SO_SNDBUF, config->sndbuf_bytes);
-	if (o->fd[1] >= 0) (void)set_buffer(o->fd[1], SO_SNDBUFFORCE, SO_SNDBUF, config->sndbuf_bytes);
+	gw_udp_set_buffers(o, config, info);
 	return 0;
 }
 

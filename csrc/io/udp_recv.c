@@ -35,6 +35,20 @@ static uint32_t control_int(const gw_outer *o, const struct cmsghdr *c)
 	return o->swapped ? gw_swap32(v) : v;
 }
 
+/* A raw IPv4 socket shows the header, which carries the TOS; the kernel has checked it and joined fragments. */
+static void strip_ipv4(gw_udp_rx *r)
+{
+	const uint32_t header = r->len ? (uint32_t)(r->data[0] & 15) * 4 : 0;
+
+	if (header < 20 || header > r->len) {
+		r->len = 0;
+		return;
+	}
+	r->tos = r->data[1];
+	r->data += header;
+	r->len -= header;
+}
+
 static void parse_message(gw_outer *o, uint32_t i, gw_loop_counters *c)
 {
 	struct mmsghdr *m = &o->rx_msgs[i];
@@ -54,6 +68,7 @@ static void parse_message(gw_outer *o, uint32_t i, gw_loop_counters *c)
 		else if (h->cmsg_level == IPPROTO_IPV6 && h->cmsg_type == IPV6_TCLASS)
 			r->tos = (uint8_t)control_int(o, h);
 	}
+	if (o->raw && o->family == AF_INET) strip_ipv4(r);
 	if (!r->segment || r->segment > r->len) r->segment = r->len;
 	if (i && o->rx_names[i].ss_family == AF_INET && !memcmp(&o->rx_names[i], &o->rx_names[i - 1], 8))
 		r->from = o->rx[i - 1].from; /* the usual case: one peer */
@@ -125,7 +140,7 @@ int gw_udp_recv(gw_outer *o, gw_pkt *pkts, gw_addr *from, size_t max, gw_loop_co
 			uint32_t left = r->len - o->from, len = left < r->segment ? left : r->segment;
 			uint8_t *p = r->data + o->from;
 			o->from += len;
-			if (!is_esp(p, len, c)) continue;
+			if (!o->raw && !is_esp(p, len, c)) continue;
 			pkts[n].out = p;
 			pkts[n].out_len = len;
 			pkts[n].outer_tos = r->tos;

@@ -132,6 +132,7 @@ size_t gw_udp_send(gw_outer *o, const gw_train *trains, size_t n, gw_loop_counte
 		if (new_peer) {
 			o->peer = *t->peer;
 			o->peer_len = gw_udp_to_sockaddr(&o->peer, &o->peer_name);
+			if (o->raw && t->peer->family == 6) ((struct sockaddr_in6 *)&o->peer_name)->sin6_port = 0;
 		}
 		uint32_t step = o->gso ? t->len : t->seg_len;
 		for (uint32_t at = 0; at < t->len; at += step) {

@@ -339,7 +339,7 @@ def test_a_port_that_is_taken_is_refused() -> None:
     [
         ({"local": "192.0.2.77"}, "address"),
         ({"tun": "a-name-that-is-far-too-long"}, "15 characters"),
-        ({"encap": "none"}, "UDP encapsulation"),
+        ({"encap": "none", "local": "192.0.2.77"}, "outer ESP socket"),
         ({"tun_fd": 0}, "TUN"),
     ],
 )

@@ -7,9 +7,8 @@ import os
 import socket
 
 import pytest
-from pyroute2 import IPRoute
 
-from tests.loop_support import INNER, INNER6, OUTER, OUTER6, SPIS, End, configure, echo, transfer, tunnel
+from tests.loop_support import INNER, INNER6, OUTER, OUTER6, SPIS, End, echo, set_mtu, transfer, tunnel
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not os.access("/dev/net/tun", os.W_OK), reason="needs root and a writable /dev/net/tun"
@@ -18,13 +17,6 @@ pytestmark = pytest.mark.skipif(
 V4, V6 = socket.AF_INET, socket.AF_INET6
 DATA = hashlib.shake_128(b"mtu").digest(1_000_000)
 TCP_MAXSEG = 2
-
-
-def set_mtu(end: End, name: str, mtu: int) -> None:
-    def do(ip: IPRoute) -> None:
-        ip.link("set", index=ip.link_lookup(ifname=name)[0], mtu=mtu)
-
-    configure(end.namespace, do)
 
 
 def mss_seen(ends: tuple[End, End], family: int) -> int:
@@ -67,9 +59,9 @@ def test_a_narrow_path_is_learnt_and_told_inward(outer: tuple[str, str]) -> None
             sock.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER, IP_PMTUDISC_DO
             sock.connect((INNER[1], 7))
             assert sock.getsockopt(socket.IPPROTO_IP, 14) == inner
-        before = ends[1].counters()["udp_recv_packets"]
-        echo(ends, V4, bytes(inner - 28))
-        assert ends[1].counters()["udp_recv_packets"] == before + 1
+        before = [end.counters()["udp_send_too_big"] for end in ends]
+        echo(ends, V4, bytes(inner - 28))  # the largest that fits does
+        assert [end.counters()["udp_send_too_big"] for end in ends] == before
 
 
 def test_on_a_path_too_narrow_for_ipv6_its_smallest_packets_are_fragmented_outside() -> None:
