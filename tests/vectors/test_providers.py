@@ -29,6 +29,8 @@ def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_provider_passes_what_ours_pass(provider: str) -> None:
     done = python(str(RUN), provider)
+    if done.returncode == 5:
+        pytest.skip(done.stdout.splitlines()[0])  # another version, on another distribution
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert "known answers failed" not in done.stdout
     assert " passed" in done.stdout.splitlines()[-1]
