@@ -2,6 +2,7 @@
  * Every implementation that is compiled in: one X line each, in the block of its architecture. The generic row of
  * an algorithm comes first: the others are compared with it at start.
  */
+#include "generic/aes_ct.h"
 #include "impl.h"
 
 /* clang-format off */
@@ -20,6 +21,18 @@
 	X(hmac_sha512_generic) \
 	X(xts_speck64_generic) \
 	X(xts_speck128_generic)
+
+/* Bit-sliced, constant-time C; aes_ct.h says why not on 32-bit PowerPC. */
+#if GW_AES_CT
+#define CT \
+	X(ecb_aes_ct) \
+	X(cbc_aes_ct) \
+	X(ctr_aes_ct) \
+	X(xts_aes_ct) \
+	X(gcm_aes_ct)
+#else
+#define CT
+#endif
 
 #if defined(__x86_64__)
 #define X86 \
@@ -117,7 +130,7 @@
 
 /* clang-format on */
 
-#define ALL GENERIC X86 ARM AARCH64 PPC
+#define ALL GENERIC CT X86 ARM AARCH64 PPC
 
 #define X(name) extern const gw_impl gw_impl_##name;
 ALL
