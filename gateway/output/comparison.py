@@ -196,5 +196,5 @@ def rivals(rows: Sequence[RivalRow], absent: Sequence[str]) -> list[str]:
     ]
     lines += table(head, body, left=2) if body else []
     for name, implementation in dict.fromkeys((called[r.contest], short(r.implementation)) for r in rows):
-        lines += wrap(f"{name}: {implementation.replace('+', ' + ')}")
+        lines += wrap(f"{name}: {implementation}")
     return [*lines, *absent]

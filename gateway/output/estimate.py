@@ -77,15 +77,16 @@ def wdr4900(result: WdrResult, suite: str, source: str) -> list[str]:
     lines += ["", "cycles per byte of TCP goodput"]
     lines += [
         f"  {p.total_per_byte:6.1f}  in all, generic: 800 MHz / {rate} Mbit/s (published)",
-        f"  {p.base_per_byte:6.1f}  of these crypto, estimated: {base}",
+        f"  {p.base_per_byte:6.1f}  of these crypto, estimated, generic",
         f"  {outside:6.1f}  outside crypto: the difference, {p.outside_share:.0%}; held constant",
-        f"  {p.other_per_byte:6.1f}  crypto, estimated: {best}",
+        f"  {p.other_per_byte:6.1f}  crypto, estimated, SPE",
     ]
     lines += ["", "Method:"]
     lines += wrap(
         f"crypto from {source}: {f.inner_bytes}-byte packets opened in batches of 16, an acknowledgement sealed for "
         "every second one; cycles per instruction of each class of code are published or modelled."
     )
+    lines += wrap(f"generic: {base}. SPE: {best}.")
     lines += wrap("Outside crypto was not measured: it is what the published generic rate leaves.")
     return [*lines, "What the model does not explain:", *_unexplained(result)]
 

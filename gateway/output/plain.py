@@ -27,12 +27,20 @@ def wrap(text: str) -> list[str]:
     return textwrap.wrap(text, COLUMNS, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
-OWNERS = ("/gwbench", "/openssl", "/ipsec-mb")
-"""Suffixes that say nothing that the driver's name does not; the kernel's is kept, because it explains slowness."""
+OURS = "/gwbench"
+NAMED = ("-openssl/openssl", "-ipsecmb/ipsec-mb")
+"""Drivers whose owner stands in their name already."""
 
 
 def short(implementation: str, width: int = 0) -> str:
-    """Drivers without their owner; with ``width`` cut to it, visibly."""
-    for owner in OWNERS:
-        implementation = implementation.replace(owner, "")
-    return implementation if not width or len(implementation) <= width else implementation[: width - 1] + "~"
+    """Drivers joined by +, ours with their owner once, at the end: never a bare name that could be the kernel's.
+
+    With ``width`` cut to it, visibly.
+    """
+    for name in NAMED:
+        implementation = implementation.replace(name, name.partition("/")[0])
+    parts = implementation.replace(" ", "").split("+")
+    if len(parts) > 1 and all(part.endswith(OURS) for part in parts):
+        parts = [part.removesuffix(OURS) for part in parts[:-1]] + parts[-1:]
+    text = " + ".join(parts)
+    return text if not width or len(text) <= width else text[: width - 1] + "~"

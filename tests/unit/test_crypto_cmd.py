@@ -19,6 +19,7 @@ from gateway.measure import crypto, rivals, verify
 from gateway.measure.crypto import Cell, Options
 from gateway.output import comparison
 from gateway.output import crypto as output
+from gateway.output.plain import short
 
 
 @pytest.fixture(autouse=True)
@@ -147,7 +148,9 @@ def test_crossovers() -> None:
     assert (found.first, found.upto_bytes, found.then, found.from_bytes) == (
         "gcm-aes-a/gwbench", 64, "gcm-aes-b/gwbench", 256,
     )  # fmt: skip
-    assert "gcm-aes-a up to 64, gcm-aes-b from 256" in output.crossover_lines([found])[1]
+    assert "gcm-aes-a/gwbench up to 64, gcm-aes-b/gwbench from 256" in " ".join(
+        output.crossover_lines([found])[1].split()
+    )
 
 
 def rows(size: int = 4096, cycles: float = 0.0) -> list[crypto.Row]:
@@ -284,3 +287,12 @@ def test_rivals_in_one_table() -> None:
             ("aes128gcm16", op, size) for op in ("seal", "open") for size in rivals.PACKET_BYTES
         }
         assert all(r["ratio"] > 0 and r["batch"] == 32 and "/" + rival not in r["implementation"] for r in rows)
+
+
+def test_names_in_tables_are_never_the_kernels() -> None:
+    both = "cbc-aes-neonbs/gwbench + hmac-sha256-neon/gwbench"
+    assert short(both) == "cbc-aes-neonbs + hmac-sha256-neon/gwbench"
+    assert short("xts-aes-neonbs/gwbench") == "xts-aes-neonbs/gwbench"
+    assert short("xts-aes-neonbs/kernel") == "xts-aes-neonbs/kernel"
+    assert short("gcm-aes-openssl/openssl") == "gcm-aes-openssl"
+    assert short(both, 20) == "cbc-aes-neonbs + hm~"
