@@ -354,7 +354,8 @@ int gw_dp_health(gw_dp *dp, gw_err *err);
 
 /* Each returns after the loop has acknowledged it; an SA is wiped and freed after that. */
 int gw_dp_sa_add(gw_dp *dp, const gw_sa_params *params, gw_err *err);
-int gw_dp_sa_del(gw_dp *dp, uint32_t spi, int direction, gw_err *err);
+/* last (may be NULL): what the SA had counted when it was taken out; no later reading has it. */
+int gw_dp_sa_del(gw_dp *dp, uint32_t spi, int direction, gw_sa_counters *last, gw_err *err);
 /* Outbound policy: packets that match go to this SA (make before break: a second add replaces it). */
 int gw_dp_policy_set(gw_dp *dp, const gw_selector *selector, uint32_t spi, gw_err *err);
 int gw_dp_policy_del(gw_dp *dp, const gw_selector *selector, gw_err *err);

@@ -167,11 +167,13 @@ class Dataplane:
         del keep
         check(result, err, f"cannot install SA {params.spi:#x}")
 
-    def sa_del(self, spi: int, direction: str) -> None:
-        """Removes and wipes an SA."""
+    def sa_del(self, spi: int, direction: str) -> SaCounters:
+        """Removes and wipes an SA; returns what it had counted, which no later reading has."""
         err = new_err()
-        result = int(lib.gw_dp_sa_del(self._pointer, spi, DIRECTIONS[direction], err))
+        last = ffi.new("gw_sa_counters *")
+        result = int(lib.gw_dp_sa_del(self._pointer, spi, DIRECTIONS[direction], last, err))
         check(result, err, f"cannot remove SA {spi:#x}")
+        return sa_counters(last)
 
     def policy_set(self, selector: Selector, spi: int) -> None:
         """Packets that match leave under the outbound SA ``spi``; an equal selector is replaced."""

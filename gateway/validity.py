@@ -16,9 +16,10 @@ must have passed through the SA, headers added, and not much more than it sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from gateway.errors import MeasurementError
 from gateway.node.base import NodeCounters, SaCounters
 
 DRAIN_S = 0.2
@@ -85,11 +86,22 @@ class Verdict:
         return not self.reasons
 
 
-def difference(after: NodeCounters, before: NodeCounters) -> NodeCounters:
-    """What happened between two readings of one node. SAs that appeared meanwhile count from 0."""
+def difference(after: NodeCounters, before: NodeCounters, removed: Iterable[SaCounters] = ()) -> NodeCounters:
+    """What happened between two readings of one node. SAs that appeared meanwhile count from 0.
+
+    removed: what ``delete_sa`` answered between the readings, oldest first. MeasurementError when an SA is gone whose
+    last counters are not among them: what it carried after ``before`` would be lost to the books.
+    """
     earlier = {(sa.spi, sa.direction): sa for sa in before.sas}
+    # In order: an SPI may be used again, and what was removed must take its own beginning.
+    sas = tuple(_sa_difference(sa, earlier.pop((sa.spi, sa.direction), None)) for sa in (*removed, *after.sas))
+    if earlier:
+        (spi, direction), *_ = earlier
+        raise MeasurementError(
+            f"SA {spi:#x} ({direction}) was removed during the measurement, and its last counters are missing"
+        )
     return NodeCounters(
-        sas=tuple(_sa_difference(sa, earlier.get((sa.spi, sa.direction))) for sa in after.sas),
+        sas=sas,
         loop=_minus(after.loop, before.loop),
         drops=_minus(after.drops, before.drops),
         stage_cycles=_minus(after.stage_cycles, before.stage_cycles),

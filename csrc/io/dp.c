@@ -267,13 +267,16 @@ int gw_dp_sa_add(gw_dp *dp, const gw_sa_params *params, gw_err *err)
 	return code;
 }
 
-int gw_dp_sa_del(gw_dp *dp, uint32_t spi, int direction, gw_err *err)
+int gw_dp_sa_del(gw_dp *dp, uint32_t spi, int direction, gw_sa_counters *last, gw_err *err)
 {
 	gw_sa *sa = NULL;
 	int code = run(dp, mail_del, &(command){.spi = spi, .direction = direction}, &sa, err);
 
 	if (code == -ENOENT) fail(err, code, "no SA of this SPI and direction");
-	if (code == 0) gw_sa_free(sa);
+	if (code == 0) {
+		if (last) gw_sa_read(sa, last);
+		gw_sa_free(sa);
+	}
 	return code;
 }
 

@@ -171,7 +171,7 @@ static void write_loop(json_out *out, const gw_loop_counters *c, bool alive)
 	json_put_count(out, "cpu_ns", c->cpu_ns);
 }
 
-static void write_sa(node *n, const gw_sa_counters *c)
+void node_write_sa(node *n, const gw_sa_counters *c)
 {
 	static const char *const states[] = {"valid", "dying", "expired"};
 	json_out *out = &n->out;
@@ -203,7 +203,7 @@ int node_counters(node *n, node_failure *f)
 	json_begin(&n->out, '{');
 	json_key(&n->out, "sas");
 	json_begin(&n->out, '[');
-	for (size_t i = 0; i < n_sas; i++) write_sa(n, &n->counted[i]);
+	for (size_t i = 0; i < n_sas; i++) node_write_sa(n, &n->counted[i]);
 	json_end(&n->out, ']');
 	write_loop(&n->out, &loop, alive);
 	json_key(&n->out, "interfaces");

@@ -48,6 +48,7 @@ int node_need_path(node *n, node_failure *f);
 /* Loops joined, SAs wiped, TUN gone; safe twice. */
 void node_close_path(node *n);
 void node_write_empty(node *n); /* the result of what has nothing to say */
+void node_write_sa(node *n, const gw_sa_counters *c);
 const char *node_implementation(const node *n, uint32_t spi, uint32_t direction);
 
 /* Offloads by the names of the protocol, ending with a NULL name. */

@@ -165,19 +165,24 @@ int node_delete_sa(node *n, node_failure *f)
 	static const argument table[] = {{"spi", ARGUMENT_COUNT, true, offsetof(sa_arguments, spi)},
 									 {"direction", ARGUMENT_TEXT, true, offsetof(sa_arguments, direction)}};
 	const node_word *direction;
+	gw_sa_counters last;
 	sa_arguments a;
 	gw_err err = {""};
 
 	if (arguments_read(n->request, table, 2, &a, f) || node_need_path(n, f)) return -1;
 	direction = node_find_word(directions, a.direction);
 	if (!direction) return node_fail(f, "bad-request", "a direction is 'in' or 'out', not '%.64s'", a.direction);
-	if (gw_dp_sa_del(n->dp, a.spi, (int)direction->value, &err)) return refused(n, f, "SA", a.spi, err.text);
+	if (gw_dp_sa_del(n->dp, a.spi, (int)direction->value, &last, &err)) return refused(n, f, "SA", a.spi, err.text);
+	node_result(n);
+	json_begin(&n->out, '{');
+	json_key(&n->out, "last");
+	node_write_sa(n, &last); /* with the name, so before the note goes */
+	json_end(&n->out, '}');
 	for (uint32_t i = 0; i < n->n_sas; i++)
 		if (n->sas[i].spi == a.spi && n->sas[i].direction == (int)direction->value) {
 			n->sas[i] = n->sas[--n->n_sas];
 			break;
 		}
-	node_write_empty(n);
 	return 0;
 }
 

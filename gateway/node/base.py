@@ -145,7 +145,9 @@ class Node(Protocol):
         """Installs an SA; returns the implementation that will run (``driver + driver``)."""
         ...
 
-    def delete_sa(self, spi: int, direction: str) -> None: ...
+    def delete_sa(self, spi: int, direction: str) -> SaCounters:
+        """Removes and wipes an SA; returns what it had counted, for the books: no later reading has it."""
+        ...
 
     def set_policy(self, spi: int, src: str = "", dst: str = "") -> None:
         """Inner packets src -> dst (prefixes, empty = any) leave under the outbound SA ``spi``."""

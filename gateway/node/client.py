@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from gateway.errors import GwbenchError, MeasurementError, UnusableError
-from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig
+from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
 from gateway.node.codec import decode_line, encode_line, from_dict, to_arguments, wipe
 from gateway.node.protocol import KEY_FIELDS, MAX_LINE_BYTES, PROTOCOL_VERSION
 
@@ -71,9 +71,9 @@ class NodeClient:
         keys = {name: getattr(config, name) for name in KEY_FIELDS}
         return str(self._call("add_sa", to_arguments(config), keys).get("implementation", ""))
 
-    def delete_sa(self, spi: int, direction: str) -> None:
-        """Removes and wipes an SA."""
-        self._call("delete_sa", {"spi": spi, "direction": direction})
+    def delete_sa(self, spi: int, direction: str) -> SaCounters:
+        """Removes and wipes an SA; returns its last counters."""
+        return from_dict(SaCounters, self._call("delete_sa", {"spi": spi, "direction": direction}).get("last"))
 
     def set_policy(self, spi: int, src: str = "", dst: str = "") -> None:
         """Inner packets src -> dst leave under the outbound SA ``spi``."""

@@ -14,7 +14,7 @@ import sys
 
 import gateway
 from gateway.errors import UnusableError
-from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig
+from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
 from gateway.node.protocol import PROTOCOL_VERSION
 from gateway.node.server import run_node
 
@@ -140,7 +140,7 @@ class KernelBackend:
         """Refuses, and says why."""
         raise self._refusal()
 
-    def delete_sa(self, spi: int, direction: str) -> None:
+    def delete_sa(self, spi: int, direction: str) -> SaCounters:
         """Refuses, and says why."""
         raise self._refusal()
 

@@ -13,7 +13,8 @@ an argument list. End of file on stdin is ``close``. An unknown operation or a w
 with ``unknown-op`` or ``bad-protocol``, never with silence.
 
 Arguments stand flat beside ``op``. Results are the fields of ``Hello``, ``PathInfo`` and ``NodeCounters``; ``add_sa``
-answers ``{"implementation": "driver + driver"}``, the others ``{}``. ``hello`` carries the client's protocol version.
+answers ``{"implementation": "driver + driver"}``, ``delete_sa`` the SA's last counters, ``{"last": {SaCounters}}``, the
+others ``{}``. ``hello`` carries the client's protocol version.
 Requests may be sent ahead of the answers to earlier ones: ten thousand SAs need not wait for ten thousand round trips.
 
 How it grows: fields of a *result* that a reader does not know are ignored, but an *argument* that a node does not know

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from gateway.errors import GwbenchError, UnusableError
-from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig
+from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
 from gateway.node.codec import bad_request, decode_line, encode_line, from_dict, to_dict, wipe
 from gateway.node.process import Stop, enter_netns, harden, install_signals
 from gateway.node.protocol import KEY_FIELDS, MAX_LINE_BYTES, PROTOCOL_VERSION
@@ -21,7 +21,7 @@ class Backend(Protocol):
     def hello(self) -> Hello: ...
     def open_path(self, config: PathConfig) -> PathInfo: ...
     def add_sa(self, config: SaConfig) -> str: ...
-    def delete_sa(self, spi: int, direction: str) -> None: ...
+    def delete_sa(self, spi: int, direction: str) -> SaCounters: ...
     def set_policy(self, spi: int, src: str, dst: str) -> None: ...
     def counters(self) -> NodeCounters: ...
     def health(self) -> None: ...
@@ -151,8 +151,7 @@ class Server:
         return to_dict(self._backend.open_path(from_dict(PathConfig, message)))
 
     def _delete_sa(self, message: dict[str, Any]) -> dict[str, Any]:
-        self._backend.delete_sa(_get(message, "spi", int), _get(message, "direction", str))
-        return {}
+        return {"last": to_dict(self._backend.delete_sa(_get(message, "spi", int), _get(message, "direction", str)))}
 
     def _set_policy(self, message: dict[str, Any]) -> dict[str, Any]:
         self._backend.set_policy(

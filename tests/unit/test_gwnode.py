@@ -264,6 +264,8 @@ def test_packets_cross_to_a_worker_and_are_counted_alike(
     assert left.interfaces.keys() == right.interfaces.keys()
     for node in nodes:
         node.health()
+    for node, counters in zip(nodes, (left, right), strict=True):
+        assert tuple(node.delete_sa(sa.spi, sa.direction) for sa in counters.sas) == counters.sas
 
 
 @needs_tun

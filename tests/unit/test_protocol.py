@@ -67,8 +67,9 @@ class RecordingBackend:
             raise RuntimeError(f"bug with {config.enc_key.hex()}")
         return "a + b"
 
-    def delete_sa(self, spi: int, direction: str) -> None:
+    def delete_sa(self, spi: int, direction: str) -> SaCounters:
         self.calls.append(("delete_sa", spi, direction))
+        return COUNTERS.sas[0]
 
     def set_policy(self, spi: int, src: str, dst: str) -> None:
         self.calls.append(("set_policy", spi, src, dst))
@@ -144,7 +145,7 @@ def test_every_operation_arrives_and_answers(client: NodeClient, backend: Record
     assert info.gso_max_segments == 64 and info.offload == ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
     assert client.add_sa(SA) == "a + b"
     client.set_policy(0x1234, dst="10.1.0.0/16")
-    client.delete_sa(0x1234, "out")
+    assert client.delete_sa(0x1234, "out") == COUNTERS.sas[0]
     assert client.counters() == COUNTERS
     client.health()
     config = backend.calls[0][1]

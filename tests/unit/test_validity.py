@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gateway.errors import MeasurementError
 from gateway.node.base import NodeCounters, SaCounters
 from gateway.validity import check, difference
 
@@ -122,6 +123,30 @@ def test_iperf3_cannot_have_received_more_than_the_sa_opened() -> None:
 def test_the_sa_cannot_have_sealed_far_more_than_iperf3_sent() -> None:
     a = replace(left(), sas=(replace(left().sas[0], bytes=200 << 20), left().sas[1]))
     assert any("far more" in reason for reason in reasons(a, right()))
+
+
+def reading(*sas: SaCounters) -> NodeCounters:
+    return NodeCounters(sas, {}, {}, {}, 0, {})
+
+
+def test_a_rekey_between_two_readings_loses_no_packet() -> None:
+    before = reading(sa(1, "out", 10, INNER, WIRE), sa(2, "in", 7, INNER, WIRE))
+    after = reading(sa(2, "in", 8, INNER, WIRE), sa(4, "out", 5, INNER, WIRE))
+    removed = [sa(1, "out", 13, INNER, WIRE), sa(3, "out", 2, INNER, WIRE)]  # 3 came and went
+    change = difference(after, before, removed)
+    assert sum(s.packets for s in change.sas if s.direction == "out") == 3 + 2 + 5
+    assert sum(s.packets for s in change.sas if s.direction == "in") == 1
+
+
+def test_an_spi_that_is_used_again_begins_at_zero() -> None:
+    before, after = reading(sa(1, "out", 10, INNER, WIRE)), reading(sa(1, "out", 4, INNER, WIRE))
+    change = difference(after, before, [sa(1, "out", 13, INNER, WIRE)])
+    assert [s.packets for s in change.sas] == [3, 4]
+
+
+def test_an_sa_that_vanished_without_its_counters_is_no_measurement() -> None:
+    with pytest.raises(MeasurementError, match=r"SA 0x1 \(out\) was removed"):
+        difference(reading(), reading(sa(1, "out", 10, INNER, WIRE)))
 
 
 def test_difference_starts_new_sas_at_zero() -> None:

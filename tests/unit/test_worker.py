@@ -206,7 +206,9 @@ def test_an_sa_that_was_deleted_lets_nothing_through(
     nodes[1].open_path(RIGHT)
     add_sas(nodes, "aes128gcm16")
     exchange(namespaces, socket.AF_INET, "10.7.2.1", b"x", 1)
-    nodes[1].delete_sa(0x1001, "in")
+    (reading,) = (sa for sa in nodes[1].counters().sas if sa.spi == 0x1001)
+    assert reading.packets == 1
+    assert nodes[1].delete_sa(0x1001, "in") == reading
     with _socket_in(namespaces[0], socket.AF_INET) as sock:
         sock.sendto(b"x", ("10.7.2.1", 5000))
     deadline = time.monotonic() + 5
