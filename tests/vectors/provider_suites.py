@@ -66,3 +66,9 @@ def flip(rng: random.Random, packet: bytes) -> bytes:
     changed = bytearray(packet)
     changed[rng.randrange(8, len(changed))] ^= 1 << rng.randrange(8)
     return bytes(changed)
+
+
+def test_halves_of_two_origins_can_be_named() -> None:
+    cipher = next(i.driver for i in dataplane.implementations() if (i.tag, i.alg) == (TAG, "cbc(aes)"))
+    named = f"{cipher} + hmac-sha256-generic/gwbench"
+    assert dataplane.resolve("aes256-sha256", named.replace(" ", "")) == named
