@@ -62,8 +62,8 @@ static int bound_socket(int family, struct sockaddr_storage *addr, socklen_t *le
 static bool send_segments(int fd, const struct sockaddr_storage *to, socklen_t to_len, uint32_t n, bool swapped)
 {
 	const uint16_t segment = swapped ? __builtin_bswap16(PROBE_SEGMENT) : PROBE_SEGMENT;
-	static const uint8_t zeros[PROBE_SEGMENT * 128];
-	struct iovec iov = {(void *)(uintptr_t)zeros, (size_t)n * PROBE_SEGMENT};
+	static uint8_t zeros[PROBE_SEGMENT * 128]; /* not const: that would be 4 KB of the file */
+	struct iovec iov = {zeros, (size_t)n * PROBE_SEGMENT};
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(uint16_t))];

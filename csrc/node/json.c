@@ -16,7 +16,8 @@ static void skip_space(reader *r)
 	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || *r->at == '\n')) r->at++;
 }
 
-static bool take(reader *r, char c)
+/* Out of line, as others here: this is about size, not speed. */
+__attribute__((noinline)) static bool take(reader *r, char c)
 {
 	skip_space(r);
 	if (r->at == r->end || *r->at != c) return false;
@@ -24,7 +25,7 @@ static bool take(reader *r, char c)
 	return true;
 }
 
-static bool word(reader *r, const char *w)
+__attribute__((noinline)) static bool word(reader *r, const char *w)
 {
 	const size_t n = strlen(w);
 	if ((size_t)(r->end - r->at) < n || memcmp(r->at, w, n)) return false;
@@ -50,7 +51,7 @@ static int hex4(reader *r, uint32_t *out)
 	return 0;
 }
 
-static char *put_utf8(char *to, uint32_t c)
+__attribute__((noinline)) static char *put_utf8(char *to, uint32_t c)
 {
 	if (c < 0x80) {
 		*to++ = (char)c;
@@ -106,7 +107,7 @@ static size_t utf8_len(const uint8_t *s, size_t left)
 }
 
 /* *out: the decoded text, NUL-terminated. */
-static int string(reader *r, char **out)
+__attribute__((noinline)) static int string(reader *r, char **out)
 {
 	if (!take(r, '"')) return -EBADMSG;
 	char *to = *out = r->at;

@@ -19,18 +19,19 @@ static void flush(json_out *o)
 	o->len = 0;
 }
 
-static void put(json_out *o, char c)
+/* Out of line: this is about size, not speed. */
+__attribute__((noinline)) static void put(json_out *o, char c)
 {
 	if (o->len == sizeof o->buffer) flush(o);
 	o->buffer[o->len++] = c;
 }
 
-static void puts_raw(json_out *o, const char *s)
+__attribute__((noinline)) static void puts_raw(json_out *o, const char *s)
 {
 	while (*s) put(o, *s++);
 }
 
-static void before_value(json_out *o)
+__attribute__((noinline)) static void before_value(json_out *o)
 {
 	if (o->comma) put(o, ',');
 	o->comma = true;
