@@ -35,7 +35,7 @@ bootstrap:
 	@touch $@
 
 .venv/stamp-dev: .venv/stamp-venv
-	@GWBENCH_PURE=1 $(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,emulated]'
+	@GWBENCH_PURE=1 $(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,emulated,kernel]'
 	@touch $@
 
 # In place, and only what changed; see setup.py.

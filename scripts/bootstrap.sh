@@ -29,6 +29,11 @@ test)
 	has qemu-ppc && has qemu-arm && has qemu-aarch64 && has qemu-mips || lacks qemu-user
 	has arm-linux-gnueabihf-as || lacks binutils-arm-linux-gnueabihf
 	has powerpc-linux-gnu-as || lacks binutils-powerpc-linux-gnu
+	# The kernel in a virtual machine: virtme-ng is a wheel and brings the rest.
+	has qemu-system-x86_64 || lacks qemu-system-x86
+	has depmod || lacks kmod
+	has busybox || lacks busybox-static
+	has tc || lacks iproute2
 	# Implementations of others, which ours are compared with: loaded at run time, never required.
 	libraries=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p)
 	[[ $libraries == *libcrypto.so.3* || $libraries == *libcrypto.so.1.1* ]] || lacks libssl3

@@ -1,0 +1,141 @@
+"""Boots a stock Debian kernel under virtme-ng, without KVM, and runs every case in that one boot.
+
+The machine sees this system's files read-only and writes into one directory of the build. Whatever happens in it -
+a panic, a hang, no boot at all - ends in a ``Boot`` with the console's last lines, and the tests fail with them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "kernel"
+STALLED_S = 300
+"""Nothing on the console and no result for so long: the machine hangs. A boot takes 30 s on a quiet machine."""
+LONGEST_S = 3600
+LONGEST_FULL_S = 4 * 3600
+TAIL_LINES = 60
+
+
+@dataclass
+class Boot:
+    """What one boot left."""
+
+    records: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    """By kind and name, as vm_main wrote them."""
+    problem: str = ""
+    """Why there may be too few records."""
+    console: str = ""
+    seconds: float = 0.0
+
+    @property
+    def tail(self) -> str:
+        """The console's last lines."""
+        return "\n".join(self.console.splitlines()[-TAIL_LINES:])
+
+    def result(self, kind: str, name: str) -> dict[str, Any]:
+        """Of one case; AssertionError with the console's tail when there is none."""
+        record = self.records.get((kind, name))
+        assert record is not None, f"{self.problem or 'the machine never came to this case'}; its console:\n{self.tail}"
+        assert "error" not in record, record["error"]
+        found: dict[str, Any] = record.get("result", {})
+        return found
+
+
+def kernel_image() -> Path:
+    """The stock kernel, fetched when it is not there; RuntimeError with the script's line."""
+    where = os.environ.get("GWBENCH_KERNEL_DIR") or str(BUILD / "root")
+    done = subprocess.run([ROOT / "scripts" / "fetch_kernel.sh", where], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip() or "scripts/fetch_kernel.sh failed")
+    return Path(done.stdout.strip())
+
+
+def command(image: Path, out: Path, full: bool) -> list[str]:
+    """The call of virtme-ng. Its own known answers of the kernel's ciphers are left out: they take a minute here."""
+    inside = ["env", f"PYTHONPATH={ROOT}", "PYTHONDONTWRITEBYTECODE=1"]
+    inside += [f"{k}={v}" for k, v in os.environ.items() if k.startswith("GWBENCH_KERNEL_")]
+    inside += [sys.executable, "-m", "tests.kernel.vm_main", str(out / "results.jsonl"), str(int(full))]
+    vng = [str(Path(sys.executable).parent / "vng"), "--disable-kvm", "--verbose", "--run", str(image)]
+    vng += ["--rwdir", str(out), "--user", "root", "--cpus", "2", "--memory", "2G"]
+    return [*vng, "--append", "cryptomgr.notests=1", "--cwd", str(ROOT), "--exec", shlex.join(inside)]
+
+
+def _read(master: int, log: Path) -> None:
+    """Until the last writer of the terminal is gone."""
+    with log.open("wb") as file, contextlib.suppress(OSError):
+        while data := os.read(master, 65536):
+            file.write(data)
+            file.flush()
+
+
+def _wait(process: subprocess.Popen[bytes], watched: tuple[Path, ...], longest_s: float) -> str:
+    """Until the machine ends; why it was ended, or nothing."""
+    start = moved = time.monotonic()
+    sizes: tuple[int, ...] = ()
+    while process.poll() is None:
+        time.sleep(0.5)
+        now = time.monotonic()
+        seen = tuple(path.stat().st_size if path.exists() else 0 for path in watched)
+        if seen != sizes:
+            sizes, moved = seen, now
+        if now - moved > STALLED_S:
+            return f"the virtual machine did nothing for {STALLED_S} s"
+        if now - start > longest_s:
+            return f"the virtual machine was not done after {longest_s:.0f} s"
+    return f"virtme-ng ended with status {process.returncode}" if process.returncode else ""
+
+
+def boot(full: bool) -> Boot:
+    """Runs everything in one boot."""
+    out = BUILD / "out"
+    out.mkdir(parents=True, exist_ok=True)
+    results, log = out / "results.jsonl", BUILD / "console.log"
+    for old in (results, log):
+        old.unlink(missing_ok=True)
+    start = time.monotonic()
+    found = Boot()
+    try:
+        words = command(kernel_image(), out, full)
+        master, slave = pty.openpty()  # without a terminal virtme-ng shows no console
+        path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+        process = subprocess.Popen(
+            words, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env={**os.environ, "PATH": path}
+        )
+    except (OSError, RuntimeError) as error:
+        found.problem = f"no virtual machine: {error}"
+        return found
+    os.close(slave)
+    reader = threading.Thread(target=_read, args=(master, log), daemon=True)
+    reader.start()
+    try:
+        found.problem = _wait(process, (log, results), LONGEST_FULL_S if full else LONGEST_S)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        reader.join(5)
+        os.close(master)
+    found.console = log.read_text(errors="replace").replace("\r", "") if log.exists() else ""
+    found.records = read_records(results)
+    found.seconds = time.monotonic() - start
+    return found
+
+
+def read_records(results: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Complete lines only: the machine may have died in the middle of one."""
+    lines = results.read_text().split("\n")[:-1] if results.exists() else []
+    records = [json.loads(line) for line in lines]
+    return {(record["kind"], record["name"]): record for record in records}

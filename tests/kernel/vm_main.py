@@ -1,0 +1,93 @@
+"""Runs inside the virtual machine: every cell by one process, one JSON line each into a file that the host reads.
+
+python -m tests.kernel.vm_main RESULTS FULL
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import IO, Any
+
+import dataplane as dp
+from tests.kernel import cells, netem, traffic
+from tests.kernel.tunnel_vm import Lab, laboratory
+
+MODULES = (
+    "tun",
+    "veth",
+    "esp4",
+    "esp6",
+    "xfrm_user",
+    "sch_netem",
+    "af_alg",
+    "algif_skcipher",
+    "algif_aead",
+    "algif_hash",
+)
+
+
+def write(file: IO[str], record: dict[str, Any]) -> None:
+    """The host may read any complete line, also after a crash of this machine."""
+    file.write(json.dumps(record) + "\n")
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def attempt(file: IO[str], kind: str, name: str, what: Callable[[], dict[str, Any]]) -> None:
+    """One case: its result, or how it failed. The others go on. GWBENCH_KERNEL_ONLY leaves others out, for a person
+    who looks for a fault in one."""
+    if not re.search(os.environ.get("GWBENCH_KERNEL_ONLY", ""), f"{kind} {name}"):
+        return
+    start = time.monotonic()
+    record: dict[str, Any] = {"kind": kind, "name": name}
+    try:
+        record["result"] = what()
+    except Exception:  # whatever it is: the host's test shows it
+        record["error"] = traceback.format_exc()
+    record["seconds"] = round(time.monotonic() - start, 2)
+    write(file, record)
+    print(f"{kind} {name}: {'FAILED' if 'error' in record else 'done'} in {record['seconds']} s", flush=True)
+
+
+def af_alg() -> dict[str, Any]:
+    """The kernel's own ciphers through AF_ALG pass what ours pass (tests/vectors/provider_run.py)."""
+    done = subprocess.run(
+        [sys.executable, "tests/vectors/provider_run.py", "af_alg"], capture_output=True, text=True, timeout=600
+    )
+    return {
+        "status": done.returncode,
+        "output": done.stdout[:3000] + "\n...\n" + done.stdout[-3000:] + done.stderr[-1000:],
+    }
+
+
+def run_all(file: IO[str], lab: Lab, full: bool) -> None:
+    for cell in cells.full_product() if full else cells.covering_set():
+        attempt(file, "cell", cell.name, lambda cell=cell: {**traffic.run_cell(lab, cell), **asdict(cell)})
+    for cell in cells.IPERF3:
+        attempt(file, "iperf3", cell.name, lambda cell=cell: traffic.run_iperf3(lab, cell))
+    attempt(file, "af_alg", "af_alg", af_alg)
+    for disturbance in netem.DISTURBANCES:
+        attempt(file, "netem", disturbance, lambda name=disturbance: netem.run(lab, name))
+
+
+def main() -> None:
+    subprocess.run(["modprobe", "-a", *MODULES], check=True)
+    with open(sys.argv[1], "w") as file:
+        machine = {"release": platform.release(), "version": platform.version(), "cpu_features": dp.cpu_features()}
+        write(file, {"kind": "machine", "name": "machine", "result": machine})
+        with laboratory() as lab:
+            run_all(file, lab, sys.argv[2] == "1")
+        write(file, {"kind": "end", "name": "end"})
+
+
+if __name__ == "__main__":
+    main()
