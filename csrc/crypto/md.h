@@ -31,5 +31,7 @@ void gw_md_hmac(const gw_md *md, gw_op *ops, size_t n); /* ops' mac_key is a gw_
 
 extern const uint32_t gw_sha256_iv[8];
 extern const uint32_t gw_sha256_k[64]; /* 64-byte aligned */
+extern const uint64_t gw_sha512_k[80];
+extern const gw_md gw_sha512_md; /* the scalar one: for keys and single packets */
 
 #endif

@@ -51,7 +51,11 @@
     X(sha256_avx512) \
     X(hmac_sha256_avx512) \
     X(chacha20poly1305_avx2) \
-    X(chacha20poly1305_avx512)
+    X(chacha20poly1305_avx512) \
+    X(sha1_shani) \
+    X(hmac_sha1_shani) \
+    X(sha512_avx512) \
+    X(hmac_sha512_avx512)
 #else
 #define X86
 #endif

@@ -6,7 +6,7 @@
 static const uint64_t iv[8] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
 							   0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
 
-static const uint64_t constants[80] = {
+const uint64_t gw_sha512_k[80] = {
 	0x428a2f98d728ae22, 0x7137449123ef65cd, 0xb5c0fbcfec4d3b2f, 0xe9b5dba58189dbbc, 0x3956c25bf348b538,
 	0x59f111f1b605d019, 0x923f82a4af194f9b, 0xab1c5ed5da6d8118, 0xd807aa98a3030242, 0x12835b0145706fbe,
 	0x243185be4ee4b28c, 0x550c7dc3d5ffb4e2, 0x72be5d74f27b896f, 0x80deb1fe3b1696b1, 0x9bdc06a725c71235,
@@ -43,7 +43,7 @@ static void blocks(void *state, const uint8_t *data, size_t n)
 			}
 			const uint64_t a = v[0], b = v[1], c = v[2], e = v[4], f = v[5], g = v[6];
 			const uint64_t t =
-				v[7] + (ror(e, 14) ^ ror(e, 18) ^ ror(e, 41)) + (g ^ (e & (f ^ g))) + constants[r] + w[r & 15];
+				v[7] + (ror(e, 14) ^ ror(e, 18) ^ ror(e, 41)) + (g ^ (e & (f ^ g))) + gw_sha512_k[r] + w[r & 15];
 			v[7] = g, v[6] = f, v[5] = e, v[4] = v[3] + t;
 			v[3] = c, v[2] = b, v[1] = a;
 			v[0] = t + (ror(a, 28) ^ ror(a, 34) ^ ror(a, 39)) + ((a & b) | (c & (a | b)));
@@ -52,19 +52,19 @@ static void blocks(void *state, const uint8_t *data, size_t n)
 	}
 }
 
-static const gw_md md = {.block_bytes = 128, .word_bytes = 8, .digest_bytes = 64, .iv = iv, .blocks = blocks};
+const gw_md gw_sha512_md = {.block_bytes = 128, .word_bytes = 8, .digest_bytes = 64, .iv = iv, .blocks = blocks};
 
 static void hash(gw_op *ops, size_t n)
 {
-	gw_md_hash(&md, ops, n);
+	gw_md_hash(&gw_sha512_md, ops, n);
 }
 static void hmac(gw_op *ops, size_t n)
 {
-	gw_md_hmac(&md, ops, n);
+	gw_md_hmac(&gw_sha512_md, ops, n);
 }
 static int hmac_setkey(void *ctx, const uint8_t *key, size_t len)
 {
-	return gw_md_hmac_setkey(&md, (gw_hmac_ctx *)ctx, key, len);
+	return gw_md_hmac_setkey(&gw_sha512_md, (gw_hmac_ctx *)ctx, key, len);
 }
 
 const gw_impl gw_impl_sha512_generic = {
