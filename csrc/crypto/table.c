@@ -55,7 +55,9 @@
     X(sha1_shani) \
     X(hmac_sha1_shani) \
     X(sha512_avx512) \
-    X(hmac_sha512_avx512)
+    X(hmac_sha512_avx512) \
+    X(xts_speck64_avx2) \
+    X(xts_speck128_avx2)
 #else
 #define X86
 #endif
