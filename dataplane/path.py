@@ -108,6 +108,8 @@ class Dataplane:
         unknown = [name for name in config.offload if name not in OFFLOADS]
         if unknown:
             raise DataplaneError(f"no offload is called '{unknown[0]}'; there are: {', '.join(OFFLOADS)}")
+        if config.encap not in ENCAPS:
+            raise DataplaneError(f"no encapsulation is called '{config.encap}'; there are: {', '.join(ENCAPS)}")
         self._dp = ffi.NULL
         c = ffi.new("gw_dp_config *")
         tun = ffi.new("char[]", config.tun.encode())

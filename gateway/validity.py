@@ -26,7 +26,7 @@ DRAIN_S = 0.2
 _MAX_SEGMENTS = 128
 """Packets in one kernel buffer at most (UDP_MAX_SEGMENTS)."""
 _OUTER_BYTES = 14 + 20 + 8
-"""Ethernet, IPv4 and UDP before the ESP packet, as interfaces count."""
+"""Ethernet, IPv4 and UDP before the ESP packet, as interfaces count: the usual case."""
 _NEIGHBOUR_PACKETS = 64
 _NEIGHBOUR_BYTES = 64 * 128
 """ARP, neighbour discovery and multicast reports during a run: not ESP."""
@@ -158,6 +158,7 @@ def check(
     offload: str,
     received_bytes: Mapping[str, int],
     sent_bytes: Mapping[str, int],
+    outer_bytes: int = _OUTER_BYTES,
     wan: str = "wan",
 ) -> Verdict:
     """left, right: differences over the run of the client's and the server's gateway. offload: of the veths.
@@ -170,7 +171,7 @@ def check(
     for books, sender, receiver in zip(accounts, (left, right), (right, left), strict=True):
         reasons += _packets(books)
         reasons += _tun(books, receiver)
-        reasons += _interface(books, sender, offload, wan)
+        reasons += _interface(books, sender, offload, outer_bytes, wan)
         if books.direction in received_bytes:
             reasons += _load(
                 books,
@@ -209,7 +210,7 @@ def _tun(books: Account, receiver: NodeCounters) -> list[str]:
     return [f"{books.direction}: opened {books.opened} packets, but {written} written to the TUN and {refused} refused"]
 
 
-def _interface(books: Account, sender: NodeCounters, offload: str, wan: str) -> list[str]:
+def _interface(books: Account, sender: NodeCounters, offload: str, outer_bytes: int, wan: str) -> list[str]:
     counters = sender.interfaces.get(wan)
     packets = sender.loop.get("udp_send_packets")
     if counters is None or packets is None:
@@ -222,8 +223,8 @@ def _interface(books: Account, sender: NodeCounters, offload: str, wan: str) -> 
     if offload == "off" and not -_NEIGHBOUR_PACKETS <= packets - seen_packets <= 0:
         return [f"{books.direction}: sent {packets} packets, but {wan} saw {seen_packets}"]
     sends = packets if offload == "off" else min(packets, sender.loop.get("udp_sends", packets))
-    low = payload - lost + sends * _OUTER_BYTES - books.veth_drops * 65536
-    high = payload + packets * _OUTER_BYTES + _NEIGHBOUR_BYTES
+    low = payload - lost + sends * outer_bytes - books.veth_drops * 65536
+    high = payload + packets * outer_bytes + _NEIGHBOUR_BYTES
     # A TUN's ICMP answers are not ESP; they are few and within the allowance.
     if low <= seen_bytes <= high:
         return []

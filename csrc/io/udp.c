@@ -115,6 +115,10 @@ static int open_socket(gw_outer *o, const gw_addr *local, bool df)
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	if (o->no_checksum) (void)setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on);
+	if (o->no_checksum && o->family == AF_INET6) { /* RFC 6935: by both ends' consent only */
+		(void)setsockopt(fd, SOL_UDP, UDP_NO_CHECK6_TX, &on, sizeof on);
+		(void)setsockopt(fd, SOL_UDP, UDP_NO_CHECK6_RX, &on, sizeof on);
+	}
 	if (o->family == AF_INET6) (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
 	gw_udp_set_df(fd, o->family, df);
 	if (bind(fd, (struct sockaddr *)&addr, len) < 0) {

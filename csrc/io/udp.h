@@ -19,6 +19,10 @@
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
+#ifndef UDP_NO_CHECK6_TX
+#define UDP_NO_CHECK6_TX 101
+#define UDP_NO_CHECK6_RX 102
+#endif
 #ifndef SO_RXQ_OVFL
 #define SO_RXQ_OVFL 40
 #endif

@@ -49,7 +49,7 @@ void node_write_empty(node *n)
 /* ---- open_path ---- */
 
 typedef struct path_arguments {
-	const char *local, *tun;
+	const char *local, *tun, *encap;
 	uint32_t port, mtu, txqueuelen, queues, rcvbuf_bytes, sndbuf_bytes, max_sas;
 	bool udp_checksum;
 	argument_texts addresses, routes, offload;
@@ -69,8 +69,11 @@ static const argument path_table[] = {
 	{"rcvbuf_bytes", ARGUMENT_COUNT, false, PATH(rcvbuf_bytes)},
 	{"sndbuf_bytes", ARGUMENT_COUNT, false, PATH(sndbuf_bytes)},
 	{"udp_checksum", ARGUMENT_BOOL, false, PATH(udp_checksum)},
+	{"encap", ARGUMENT_TEXT, false, PATH(encap)},
 	{"max_sas", ARGUMENT_COUNT, false, PATH(max_sas)},
 };
+
+static const node_word encaps[] = {{"udp", GW_ENCAP_UDP}, {"none", GW_ENCAP_NONE}, {NULL, 0}};
 
 static int read_offload(const argument_texts *texts, uint32_t *offload, node_failure *f)
 {
@@ -176,8 +179,9 @@ int node_open_path(node *n, node_failure *f)
 						.sndbuf_bytes = 8u << 20,
 						.max_sas = 64,
 						.udp_checksum = true,
+						.encap = "udp",
 						.offload = {defaults, 4}};
-	gw_dp_config config = {.tun_fd = -1, .encap = GW_ENCAP_UDP};
+	gw_dp_config config = {.tun_fd = -1};
 	gw_dp_info info;
 	gw_err err = {""};
 
@@ -187,6 +191,12 @@ int node_open_path(node *n, node_failure *f)
 		return node_fail(f, "error", "a path is open already");
 	}
 	if (read_offload(&a.offload, &config.offload, f)) return -1;
+	const node_word *encap = node_find_word(encaps, a.encap);
+	if (!encap) {
+		snprintf(f->hint, sizeof f->hint, "there are: udp none");
+		return node_fail(f, "error", "no encapsulation is called '%.64s'", a.encap);
+	}
+	config.encap = encap->value;
 	if (!netif_parse(a.local, &config.local) || strchr(a.local, '/'))
 		return node_fail(f, "bad-request", "not an address: '%.64s'", a.local);
 	config.local.port = (uint16_t)a.port;

@@ -33,6 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="who terminates ESP on the near side: the client itself, or a gateway before it (default: client)",
     )
     where.add_argument(
+        "--encap",
+        choices=("udp", "esp"),
+        default="udp",
+        help="between the gateways: ESP in UDP (RFC 3948), or bare, as IP protocol 50 (default: udp)",
+    )
+    where.add_argument(
+        "--outer", choices=("ipv4", "ipv6"), default="ipv4", help="IP version between the gateways (default: ipv4)"
+    )
+    where.add_argument(
+        "--zero-udp-checksum", action="store_true", help="outer UDP checksums of zero, as many kernels send them"
+    )
+    where.add_argument(
         "--offload",
         choices=("default", "wire", "off"),
         default="default",
@@ -102,6 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.reverse and arguments.bidir:
         raise UnusableError("-R and --bidir exclude each other")
+    if arguments.encap == "esp" and arguments.zero_udp_checksum:
+        raise UnusableError("--encap esp has no UDP whose checksum could be zero")
     if arguments.udp and (arguments.congestion or arguments.set_mss):
         raise UnusableError("-C and -M are TCP's, not UDP's")
     if arguments.json not in (None, _STDOUT):
@@ -137,6 +151,9 @@ def _options(arguments: argparse.Namespace) -> Options:
         topology=arguments.topology,
         offload=arguments.offload,
         dataplane_offload=() if arguments.no_offload else DATAPLANE_OFFLOADS,
+        encap="none" if arguments.encap == "esp" else arguments.encap,
+        outer=arguments.outer,
+        udp_checksum=not arguments.zero_udp_checksum,
         suites=tuple(words["suite"]),
         implementations=tuple(words["impl"]),
         rounds=arguments.rounds,

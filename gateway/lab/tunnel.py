@@ -36,6 +36,20 @@ class TunnelConfig:
     esn: bool = True
     replay_window: int = 4096
     txqueuelen: int = 10000
+    encap: str = "udp"
+    """``udp``, or ``none`` for bare ESP."""
+    outer: str = "ipv4"
+    """``ipv4`` or ``ipv6``."""
+    udp_checksum: bool = True
+
+    @property
+    def outer_bytes(self) -> int:
+        """Ethernet, IP and UDP headers before an ESP packet, as interfaces count."""
+        return 14 + (40 if self.outer == "ipv6" else 20) + (8 if self.encap == "udp" else 0)
+
+    def address(self, site: Site) -> str:
+        """The site's outer address."""
+        return site.outer_v6 if self.outer == "ipv6" else site.outer
 
 
 @dataclass(slots=True)
@@ -69,10 +83,10 @@ class Tunnel:
         self.right.close()
 
 
-def inner_mtu_of(suite: str) -> int:
+def inner_mtu_of(suite: str, encap: str = "udp", outer: str = "ipv4") -> int:
     """Largest inner packet whose outer packet fits the line between the gateways, bytes."""
     try:
-        mtu = inner_mtu(suite, OUTER_MTU)
+        mtu = inner_mtu(suite, OUTER_MTU, encap=encap, outer_af=6 if outer == "ipv6" else 4)
     except DataplaneError as error:
         raise UnusableError(error.message, code="unknown-suite") from error
     if mtu == 0:
@@ -82,7 +96,7 @@ def inner_mtu_of(suite: str) -> int:
 
 def open_tunnel(lab: Laboratory, config: TunnelConfig, make: NodeMaker = worker) -> Tunnel:
     """Starts both nodes, opens their paths, installs two SAs with keys that were never used before."""
-    mtu = inner_mtu_of(config.suite)
+    mtu = inner_mtu_of(config.suite, config.encap, config.outer)
     started: list[Node] = []
     try:
         for site in lab.sites:
@@ -92,8 +106,10 @@ def open_tunnel(lab: Laboratory, config: TunnelConfig, make: NodeMaker = worker)
             tunnel.hellos[site.name] = node.hello()
             tunnel.paths[site.name] = node.open_path(
                 PathConfig(
-                    local=site.outer,
-                    port=PORT,
+                    local=config.address(site),
+                    port=PORT if config.encap == "udp" else 0,
+                    encap=config.encap,
+                    udp_checksum=config.udp_checksum,
                     tun=TUN,
                     mtu=mtu,
                     routes=other.prefixes,
@@ -121,8 +137,8 @@ def _install(tunnel: Tunnel, lab: Laboratory) -> None:
                         spi=spi,
                         direction=way,
                         suite=tunnel.config.suite,
-                        local=site.outer,
-                        peer=other.outer,
+                        local=tunnel.config.address(site),
+                        peer=tunnel.config.address(other),
                         peer_port=tunnel.paths[other.name].port,
                         local_port=tunnel.paths[site.name].port,
                         # Mutable, so that they can be wiped; they are read before the block ends.

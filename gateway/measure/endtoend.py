@@ -56,6 +56,11 @@ class Options:
     rounds: int = 3
     repeats: int = -1
     """How many disturbed measurements may be repeated in all; negative = a third of them."""
+    encap: str = "udp"
+    """``udp``, or ``none`` for bare ESP."""
+    outer: str = "ipv4"
+    """IP version between the gateways."""
+    udp_checksum: bool = True
     gwnodes: makers.Commands = field(default_factory=dict)
     load: iperf3.Load = field(default_factory=lambda: iperf3.Load(SERVER_V4, CLIENT_V4))
 
@@ -88,7 +93,9 @@ def plan(options: Options) -> Plan:
     load = replace(options.load, congestion=_congestion(options.load))
     if load.udp and not load.length:
         # One size for all rows, so that they compare: what fits into the tunnel with the largest overhead.
-        load = replace(load, length=min(inner_mtu_of(c.suite) for c in cases if c.suite) - 28)
+        load = replace(
+            load, length=min(inner_mtu_of(c.suite, options.encap, options.outer) for c in cases if c.suite) - 28
+        )
     return Plan(tuple(cases), tuple(notes), load)
 
 
@@ -128,7 +135,14 @@ class EndToEnd:
         self._lab.route_tunnel()  # the plain routes make room first
         tunnel = open_tunnel(
             self._lab,
-            TunnelConfig(case.suite, case.implementation, offload=self._options.dataplane_offload),
+            TunnelConfig(
+                case.suite,
+                case.implementation,
+                offload=self._options.dataplane_offload,
+                encap=self._options.encap,
+                outer=self._options.outer,
+                udp_checksum=self._options.udp_checksum,
+            ),
             makers.maker(self._options.gwnodes),
         )
         try:
@@ -180,6 +194,7 @@ class EndToEnd:
                     offload=self._options.offload,
                     received_bytes={f.direction: f.received_bytes for f in done.result.flows},
                     sent_bytes={f.direction: f.sent_bytes + f.omitted_bytes for f in done.result.flows},
+                    outer_bytes=tunnel.config.outer_bytes,
                 ),
                 gate=report,
                 paths=dict(tunnel.paths),

@@ -51,6 +51,8 @@ class PathConfig:
     rcvbuf_bytes: int = 8 << 20
     sndbuf_bytes: int = 8 << 20
     udp_checksum: bool = True
+    encap: str = "udp"
+    """``udp`` (RFC 3948), or ``none``: bare ESP, IP protocol 50; the port means nothing then."""
     max_sas: int = 64
 
 

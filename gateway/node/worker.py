@@ -67,6 +67,7 @@ class DataplaneBackend:
                     offload=config.offload,
                     max_sas=config.max_sas,
                     udp_checksum=config.udp_checksum,
+                    encap=config.encap,
                 )
             )
         except DataplaneError as error:

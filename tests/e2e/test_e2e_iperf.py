@@ -185,3 +185,28 @@ def test_two_at_once(start: Callable[..., Run], tmp_path: Path) -> None:
         assert finished.status == 0, finished.stderr
         finished.result = json.loads((tmp_path / f"{i}.json").read_text())
         assert_complete(finished)
+
+
+@pytest.mark.parametrize(
+    ("flags", "encap", "outer"),
+    [
+        (("--encap", "esp"), "none", "ipv4"),
+        (("--encap", "esp", "--outer", "ipv6"), "none", "ipv6"),
+        (("--outer", "ipv6", "--offload", "off"), "udp", "ipv6"),
+        (("--zero-udp-checksum",), "udp", "ipv4"),
+    ],
+    ids=lambda value: "".join(value) if isinstance(value, tuple) else value,
+)
+def test_the_outer_header_by_choice(
+    gwbench: Callable[..., Finished], flags: tuple[str, ...], encap: str, outer: str
+) -> None:
+    """The books add up with the headers of each; the gate has tried every length, so the MTU is exact."""
+    finished = gwbench(*SHORT, "--suite", "aes128gcm16", "--impl", "auto", *flags)
+    assert finished.status == 0, finished.stdout + finished.stderr
+    lab = finished.result["lab"]
+    assert (lab["encap"], lab["outer"], lab["udp_checksum"]) == (encap, outer, "--zero-udp-checksum" not in flags)
+    row = next(row for row in finished.result["results"] if row["suite"] == "aes128gcm16")
+    assert row["valid"] is True
+    outer_bytes = (20 if outer == "ipv4" else 40) + (8 if encap == "udp" else 0)
+    assert row["inner_mtu_bytes"] == (1500 - outer_bytes - 32) // 4 * 4 - 2
+    assert all(path["port"] == (4500 if encap == "udp" else 0) for path in row["paths"].values())
