@@ -5,13 +5,24 @@
 
 #if GW_AES_CT
 
-/* -O2 alone does not unroll, and planes live in registers only when it happens. */
+/* With words of 64 bits planes live in registers, which takes unrolled loops and one piece of code. With 32 bits there
+ * are too few registers anyway, every step takes twice as many instructions, and routers want one small copy of it. */
+#define INLINE static inline __attribute__((always_inline))
+#if UINTPTR_MAX > 0xffffffff
+#define SHARED INLINE
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
-#define INLINE static inline __attribute__((always_inline))
+#else
+#define SHARED static __attribute__((noinline))
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(disable)")
+#else
+#define UNROLL
+#endif
+#endif
 
 typedef uint64_t v;
 
@@ -25,7 +36,7 @@ INLINE void trade(v *a, v *b, int n, v low)
 }
 
 /* 8 x 8 bits in every byte lane: bit i of word k changes places with bit k of word i. */
-INLINE void transpose(v *p)
+SHARED void transpose(v *p)
 {
 	UNROLL for (int i = 0; i < 4; i++) trade(&p[i], &p[i + 4], 4, 0x0f0f0f0f0f0f0f0f);
 	UNROLL for (int i = 0; i < 4; i++) trade(&p[i + (i & 2)], &p[i + (i & 2) + 2], 2, 0x3333333333333333);
@@ -47,7 +58,7 @@ INLINE uint32_t gather(v x)
 }
 
 /* Word 4 * (column % 2) + block has the bytes of two columns in turn, row by row. */
-INLINE void load(v *p, const uint8_t *in)
+SHARED void load(v *p, const uint8_t *in)
 {
 	for (int k = 0; k < 8; k++) {
 		const uint8_t *at = in + 16 * (k & 3) + (k & 4);
@@ -56,7 +67,7 @@ INLINE void load(v *p, const uint8_t *in)
 	transpose(p);
 }
 
-INLINE void store(v *p, uint8_t *out)
+SHARED void store(v *p, uint8_t *out)
 {
 	transpose(p);
 	for (int k = 0; k < 8; k++) {
@@ -70,7 +81,7 @@ INLINE void store(v *p, uint8_t *out)
 
 /* SubBytes less its constant 0x63, which the round keys carry: 115 gates (Boyar and Peralta, "A new combinational logic
  * minimization technique with applications to cryptology", 2010). x0 and the first output are the highest bits. */
-INLINE void sub_bytes(v *p)
+SHARED void sub_bytes(v *p)
 {
 	const v x0 = p[7], x1 = p[6], x2 = p[5], x3 = p[4], x4 = p[3], x5 = p[2], x6 = p[1], x7 = p[0];
 	/* linear: into the tower field */
@@ -105,7 +116,7 @@ INLINE void sub_bytes(v *p)
 }
 
 /* The inverse of SubBytes' linear half: bit i is the sum of bits i + 2, i + 5 and i + 7. */
-INLINE void unmix_bits(v *p)
+SHARED void unmix_bits(v *p)
 {
 	v out[8];
 	UNROLL for (int k = 0; k < 8; k += 2)
@@ -153,7 +164,7 @@ INLINE void add_key(v *p, const v *k)
 }
 
 /* 2 t ^ r1 ^ r2(t) with t = a ^ r1; doubling moves planes up, and the highest comes back as 0x1b. */
-INLINE void mix_columns(v *p)
+SHARED void mix_columns(v *p)
 {
 	v r[8], t[8];
 	UNROLL for (int i = 0; i < 8; i++)
