@@ -37,6 +37,9 @@ static bool has_tag(const gw_impl *impl)
 	return impl->kind != GW_KIND_CIPHER;
 }
 
+#define REFUSED 1
+
+/* 0, REFUSED, or -EBADMSG. */
 static int published(const gw_impl *impl, const gw_known_answer *row, bool spoil, gw_err *err)
 {
 	uint8_t key[TEXT_MAX], iv[TEXT_MAX], aad[TEXT_MAX], in[TEXT_MAX], want[TEXT_MAX], tag[TEXT_MAX];
@@ -60,6 +63,10 @@ static int published(const gw_impl *impl, const gw_known_answer *row, bool spoil
 				.tag = got_tag,
 				.tag_len = (uint32_t)tag_len};
 	impl->encrypt(&op, 1);
+	if (impl->by_name_only && op.status == -EOPNOTSUPP) { /* a provider's limit, such as nonces of 12 bytes only */
+		gw_key_free(k);
+		return REFUSED;
+	}
 	if (spoil) (has_tag(impl) ? got_tag : got)[0] ^= 1;
 	if (memcmp(got, want, out_len) != 0 || memcmp(got_tag, tag, tag_len) != 0) r = fail(impl, err, "known answer");
 	if (r == 0 && impl->decrypt != NULL) {
@@ -178,9 +185,9 @@ int gw_known_answers(const gw_impl *impl, bool spoil, gw_err *err)
 	for (size_t i = 0; i < sizeof gw_known_answer_rows / sizeof gw_known_answer_rows[0]; i++) {
 		const gw_known_answer *row = &gw_known_answer_rows[i];
 		if (strcmp(row->alg, impl->alg) != 0) continue;
-		seen++;
 		const int r = published(impl, row, spoil, err);
-		if (r != 0) return r;
+		if (r < 0) return r;
+		seen += r != REFUSED;
 	}
 	const gw_impl *generic = NULL;
 	for (size_t i = 0; generic == NULL && i < gw_impl_table_len; i++)

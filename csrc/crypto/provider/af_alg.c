@@ -4,6 +4,7 @@
  */
 #include "af_alg.h"
 
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,6 +54,7 @@ int gw_alg_bind(const gw_alg_row *row)
 
 typedef struct entry {
 	char name[64], driver[64];
+	int priority;
 	bool internal; /* not for users: part of another driver */
 } entry;
 
@@ -94,7 +96,7 @@ static void consider(const entry *e)
 		row->impl.tag = "af_alg";
 		row->impl.isa = "Linux AF_ALG, includes system calls";
 		row->impl.kind = known[i].kind;
-		row->impl.priority = 10;
+		row->impl.priority = e->priority; /* the kernel's own order among its drivers */
 		row->impl.constant_time = constant_time(e->driver);
 		row->impl.by_name_only = true;
 		row->impl.batch_hint = 1;
@@ -113,24 +115,53 @@ static bool field(const char *line, const char *name, char *value, size_t size)
 	return true;
 }
 
-static void read_list(FILE *list)
+static int read_list(void (*each)(const entry *e))
 {
-	char line[256], internal[16];
+	char line[256], internal[16], priority[16];
 	entry e = {0};
+	FILE *list = fopen("/proc/crypto", "re");
+	if (list == NULL) return -errno;
 	while (fgets(line, sizeof line, list) != NULL) {
 		(void)(field(line, "name", e.name, sizeof e.name) || field(line, "driver", e.driver, sizeof e.driver));
 		if (field(line, "internal", internal, sizeof internal)) e.internal = strcmp(internal, "yes") == 0;
+		if (field(line, "priority", priority, sizeof priority)) e.priority = (int)strtol(priority, NULL, 10);
 		if (line[0] != '\n') continue; /* an entry ends with an empty line */
-		consider(&e);
+		each(&e);
 		e = (entry){0};
 	}
-	consider(&e);
+	each(&e);
+	fclose(list);
+	return 0;
 }
 
-/* The kernel makes an instance of a template, and loads a module, when it is asked for by name. */
-static void instantiate(void)
+/* ---- what is in the list only once it was asked for ---- */
+
+static void ask(const char *type, const char *pattern, const char *driver)
+{
+	char name[64];
+	/* the drivers of this machine fit; a longer one has no name here */
+	if (snprintf(name, sizeof name, pattern, driver) < (int)sizeof name) (void)answers(type, name);
+}
+
+/* Modes over one driver of the block cipher, such as cbc(aes-generic): what hardware is compared with. */
+static void ask_templates(const entry *e)
+{
+	const bool hash = strcmp(e->name, "sha1") == 0 || strcmp(e->name, "sha256") == 0 || strcmp(e->name, "sha512") == 0;
+	if (e->internal) return;
+	if (hash) ask("hash", "hmac(%s)", e->driver);
+	if (strcmp(e->name, "aes") != 0) return;
+	ask("skcipher", "ecb(%s)", e->driver);
+	ask("skcipher", "cbc(%s)", e->driver);
+	ask("skcipher", "ctr(%s)", e->driver);
+	ask("skcipher", "xts(%s)", e->driver);
+	ask("aead", "gcm_base(ctr(%s),ghash-generic)", e->driver);
+}
+
+/* The kernel loads modules, and makes instances of templates, when it is asked by name. */
+static int instantiate(void)
 {
 	for (size_t i = 0; i < KNOWN; i++) (void)answers(type_of(known[i].kind), known[i].alg);
+	return read_list(ask_templates);
 }
 
 int gw_provider_af_alg(gw_err *err)
@@ -141,14 +172,12 @@ int gw_provider_af_alg(gw_err *err)
 		return -ENOENT;
 	}
 	close(fd);
-	instantiate();
-	FILE *list = fopen("/proc/crypto", "re");
-	if (list == NULL) {
-		snprintf(err->text, sizeof err->text, "/proc/crypto: %s", strerror(errno));
+	int r = instantiate();
+	if (r == 0) r = read_list(consider);
+	if (r != 0) {
+		snprintf(err->text, sizeof err->text, "/proc/crypto: %s", strerror(-r));
 		return -ENOENT;
 	}
-	read_list(list);
-	fclose(list);
 	if (rows_used == 0) {
 		snprintf(err->text, sizeof err->text,
 				 "no driver in /proc/crypto answers: modprobe algif_skcipher algif_aead algif_hash");

@@ -22,7 +22,7 @@ typedef struct gw_alg_address {
 	uint8_t name[64];
 } gw_alg_address;
 
-#define GW_ALG_ROWS 48
+#define GW_ALG_ROWS 96
 
 typedef struct gw_alg_row {
 	gw_impl impl;
