@@ -239,6 +239,10 @@ def _estimate(arguments: argparse.Namespace) -> tuple[list[str], dict[str, Any]]
     counts = icount.load(arguments.from_icount)
     rows = crypto_compare.wanted(table, _options(arguments))
     pairs = crypto_compare.estimated(table, rows, counts)
+    if arguments.from_icount == "" and not any(pair.implementation for pair in pairs):
+        # What was built here counted other targets, or is older than the implementations.
+        counts = icount.load()
+        pairs = crypto_compare.estimated(table, rows, counts)
     document = {
         "comparison": {
             "name": table.name,

@@ -296,3 +296,14 @@ def test_names_in_tables_are_never_the_kernels() -> None:
     assert short("xts-aes-neonbs/kernel") == "xts-aes-neonbs/kernel"
     assert short("gcm-aes-openssl/openssl") == "gcm-aes-openssl"
     assert short(both, 20) == "cbc-aes-neonbs + hm~"
+
+
+def test_counts_of_other_targets_do_not_hide_those_shipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`make icount TARGET=mips` leaves a file that says nothing of the WDR4900."""
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "icount.json").write_text('{"schema": "gwbench-icount/1", "rows": []}')
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["crypto", "--compare", "wdr4900", "--from-icount"]) == 0
+    assert "counts shipped with gwbench" in " ".join(capsys.readouterr().out.split())
