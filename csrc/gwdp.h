@@ -353,7 +353,8 @@ void gw_dp_describe(const gw_dp *dp, gw_dp_info *out);
 int gw_dp_health(gw_dp *dp, gw_err *err);
 
 /* Each returns after the loop has acknowledged it; an SA is wiped and freed after that. */
-int gw_dp_sa_add(gw_dp *dp, const gw_sa_params *params, gw_err *err);
+/* ran (may be NULL): gw_sa_implementation of the SA that was installed. */
+int gw_dp_sa_add(gw_dp *dp, const gw_sa_params *params, char *ran, size_t ran_len, gw_err *err);
 /* last (may be NULL): what the SA had counted when it was taken out; no later reading has it. */
 int gw_dp_sa_del(gw_dp *dp, uint32_t spi, int direction, gw_sa_counters *last, gw_err *err);
 /* Outbound policy: packets that match go to this SA (make before break: a second add replaces it). */

@@ -161,13 +161,15 @@ class Dataplane:
         err = new_err()
         check(int(lib.gw_dp_health(self._pointer, err)), err, "the data path has ended")
 
-    def sa_add(self, params: SaParams) -> None:
-        """Installs an SA; returns after the loop has acknowledged it."""
+    def sa_add(self, params: SaParams) -> str:
+        """Installs an SA; returns after the loop has acknowledged it: what runs it (``driver + driver``)."""
         err = new_err()
+        ran = ffi.new("char[]", 160)
         p, keep = c_params(params)
-        result = int(lib.gw_dp_sa_add(self._pointer, p, err))
+        result = int(lib.gw_dp_sa_add(self._pointer, p, ran, len(ran), err))
         del keep
         check(result, err, f"cannot install SA {params.spi:#x}")
+        return text(ran)
 
     def sa_del(self, spi: int, direction: str) -> SaCounters:
         """Removes and wipes an SA; returns what it had counted, which no later reading has."""

@@ -255,11 +255,12 @@ static int mail_policy(void *loop, void *arg)
 	return sa ? gw_spd_set(l->spd, &c->selector, sa) : -ENOENT;
 }
 
-int gw_dp_sa_add(gw_dp *dp, const gw_sa_params *params, gw_err *err)
+int gw_dp_sa_add(gw_dp *dp, const gw_sa_params *params, char *ran, size_t ran_len, gw_err *err)
 {
 	gw_sa *sa = gw_sa_new(params, gw_now_ns(), err);
 
 	if (!sa) return -EINVAL;
+	if (ran) snprintf(ran, ran_len, "%s", gw_sa_implementation(sa)); /* later it is the loop's */
 	int code = run(dp, mail_add, &(command){.sa = sa}, NULL, err);
 	if (code == -EEXIST) fail(err, code, "an SA of this SPI and direction");
 	if (code == -ENOSPC) fail(err, code, "more SAs than max_sas");

@@ -116,8 +116,6 @@ static int install(node *n, const sa_arguments *a, node_failure *f)
 						 a->suite, err.text);
 	}
 	gw_suite_at((size_t)p.suite, &suite);
-	if (gw_suite_resolve(p.suite, a->implementation, name, sizeof name, &err))
-		return refused(n, f, "SA", a->spi, err.text);
 	if (!mode) return node_fail(f, "bad-request", "SA %#x: unknown value '%.64s'", (unsigned)a->spi, a->mode);
 	p.direction = (int)direction->value;
 	p.mode = (int)mode->value;
@@ -129,7 +127,7 @@ static int install(node *n, const sa_arguments *a, node_failure *f)
 		return -1;
 	p.local.port = (uint16_t)a->local_port;
 	p.peer.port = (uint16_t)a->peer_port;
-	if (gw_dp_sa_add(n->dp, &p, &err)) return refused(n, f, "SA", a->spi, err.text);
+	if (gw_dp_sa_add(n->dp, &p, name, sizeof name, &err)) return refused(n, f, "SA", a->spi, err.text);
 	if (n->n_sas < n->max_sas) n->sas[n->n_sas++] = (sa_note){a->spi, p.direction, keep_name(n, name)};
 	node_result(n);
 	json_begin(&n->out, '{');

@@ -16,7 +16,6 @@ from dataplane import (
     Selector,
     cpu_features,
     implementations,
-    resolve,
     suites,
 )
 from gateway.errors import GwbenchError, MeasurementError, UnusableError
@@ -102,8 +101,7 @@ class DataplaneBackend:
         """The SA is in the loop when it returns."""
         path = self._open()
         try:
-            implementation = resolve(config.suite, config.implementation)
-            path.sa_add(
+            implementation = path.sa_add(
                 SaParams(
                     spi=config.spi,
                     suite=config.suite,
