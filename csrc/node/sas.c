@@ -52,15 +52,6 @@ static const argument sa_table[] = {
 	{"selector_dst", ARGUMENT_TEXT, false, SA(selector_dst)},
 };
 
-static int key_length(node *n, const sa_arguments *a, const char *what, size_t got, uint32_t want, node_failure *f)
-{
-	char why[128];
-
-	if (got == want) return 0;
-	snprintf(why, sizeof why, "%s takes %s of %u bytes, not %zu", a->suite, what, (unsigned)want, got);
-	return refused(n, f, "SA", a->spi, why);
-}
-
 /* An address as an argument: empty = any. */
 static int read_address(node *n, uint32_t spi, const char *text, gw_addr *out, node_failure *f)
 {
@@ -115,14 +106,12 @@ static int install(node *n, const sa_arguments *a, node_failure *f)
 		return node_fail(f, f->code, "SA %#x: no suite is called '%.32s'; there are: %.220s", (unsigned)a->spi,
 						 a->suite, err.text);
 	}
-	gw_suite_at((size_t)p.suite, &suite);
 	if (!mode) return node_fail(f, "bad-request", "SA %#x: unknown value '%.64s'", (unsigned)a->spi, a->mode);
 	p.direction = (int)direction->value;
 	p.mode = (int)mode->value;
-	if (key_length(n, a, "an encryption key", a->enc_key.len, suite.enc_key_bytes, f) ||
-		key_length(n, a, "an authentication key", a->auth_key.len, suite.auth_key_bytes, f) ||
-		key_length(n, a, "a salt", a->salt.len, suite.salt_bytes, f) ||
-		read_selector(n, a->spi, a->selector_src, a->selector_dst, &p.selector, f) ||
+	if (gw_suite_check_keys(p.suite, a->enc_key.len, a->auth_key.len, a->salt.len, &err))
+		return refused(n, f, "SA", a->spi, err.text);
+	if (read_selector(n, a->spi, a->selector_src, a->selector_dst, &p.selector, f) ||
 		read_address(n, a->spi, a->local, &p.local, f) || read_address(n, a->spi, a->peer, &p.peer, f))
 		return -1;
 	p.local.port = (uint16_t)a->local_port;

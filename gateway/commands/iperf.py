@@ -144,13 +144,14 @@ def _options(arguments: argparse.Namespace) -> Options:
     from gateway.lab import makers
     from gateway.lab.topology import CLIENT_V4, SERVER_V4
     from gateway.load.iperf3 import Load
-    from gateway.measure.endtoend import DATAPLANE_OFFLOADS, Options
+    from gateway.measure.endtoend import Options
+    from gateway.node.base import OFFLOADS
 
     words = {name: [w.strip() for w in getattr(arguments, name).split(",") if w.strip()] for name in ("suite", "impl")}
     return Options(
         topology=arguments.topology,
         offload=arguments.offload,
-        dataplane_offload=() if arguments.no_offload else DATAPLANE_OFFLOADS,
+        dataplane_offload=() if arguments.no_offload else OFFLOADS,
         encap="none" if arguments.encap == "esp" else arguments.encap,
         outer=arguments.outer,
         udp_checksum=not arguments.zero_udp_checksum,

@@ -9,7 +9,7 @@ from dataplane import DataplaneError, find_suite, inner_mtu
 from gateway.errors import UnusableError
 from gateway.keys import FreshKeys, random_spi
 from gateway.lab.topology import OUTER_MTU, Laboratory, Site
-from gateway.node.base import Hello, Node, NodeCounters, PathConfig, PathInfo, SaConfig
+from gateway.node.base import OFFLOADS, Hello, Node, NodeCounters, PathConfig, PathInfo, SaConfig
 from gateway.node.local import start_node
 
 TUN = "esp0"
@@ -31,7 +31,7 @@ class TunnelConfig:
     suite: str
     implementation: str
     """A wish: ``generic``, ``accelerated``, ``auto``, a tag or driver names."""
-    offload: tuple[str, ...] = ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
+    offload: tuple[str, ...] = OFFLOADS
     """Of the data path, not of the veths."""
     esn: bool = True
     replay_window: int = 4096

@@ -18,11 +18,10 @@ from gateway.load import iperf3
 from gateway.load.iperf3_parse import Interval
 from gateway.measure import machine
 from gateway.measure.sample import Sample
-from gateway.node.base import NodeCounters
+from gateway.node.base import OFFLOADS, NodeCounters
 from gateway.rounds import Case
 from gateway.suites import check_implementation, parse_suites
 
-DATAPLANE_OFFLOADS = ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
 _HEALTH_EVERY_S = 0.5
 _SETTLE_S = 2.0
 """Patience for the last packets after the drain time: a stolen core may hold them longer."""
@@ -49,7 +48,7 @@ class Options:
     topology: str = "client"
     offload: str = "default"
     """Of the veths."""
-    dataplane_offload: tuple[str, ...] = DATAPLANE_OFFLOADS
+    dataplane_offload: tuple[str, ...] = OFFLOADS
     suites: tuple[str, ...] = ("aes256-sha256", "aes128gcm16")
     implementations: tuple[str, ...] = ()
     """Empty = generic and accelerated."""

@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+OFFLOADS = ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
+"""Offloads of a data path when none are named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hello:
@@ -44,7 +47,7 @@ class PathConfig:
     """Inner addresses with prefix length, set on the TUN."""
     routes: tuple[str, ...] = ()
     """Inner prefixes routed into the TUN."""
-    offload: tuple[str, ...] = ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
+    offload: tuple[str, ...] = OFFLOADS
     txqueuelen: int = 10000
     """Packets."""
     queues: int = 1

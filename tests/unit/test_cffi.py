@@ -15,8 +15,10 @@ from types import ModuleType
 import pytest
 
 import dataplane
+import gateway
 from dataplane import DataplaneError, Key, Op, Sa, SaParams, run
 from dataplane._native import ffi, get_addr, lib, set_addr
+from gateway.node.base import OFFLOADS, PathConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "csrc" / "gwdp.h"
@@ -253,3 +255,12 @@ def test_python_runs_while_c_works() -> None:
     (sample,) = samples
     assert sample.ns >= 300_000_000
     assert sample.bytes == sample.ops * 1408 > 0
+
+
+def test_what_is_written_twice_agrees() -> None:
+    assert dataplane.version() == gateway.__version__
+    assert f'\nversion = "{gateway.__version__}"\n' in (ROOT / "pyproject.toml").read_text()
+    defaults = dataplane.DataplaneConfig(local="192.0.2.1"), PathConfig(local="192.0.2.1")
+    assert defaults[0].offload == defaults[1].offload == OFFLOADS
+    written = re.search(r'defaults\[\] = "(.*)";', (ROOT / "csrc/node/path.c").read_text())
+    assert written and tuple(written[1].split("\\0")) == OFFLOADS
