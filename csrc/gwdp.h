@@ -202,6 +202,7 @@ typedef struct gw_sa_params {
 	uint32_t icv_bytes;     /* 0 = the suite's default */
 	uint32_t replay_window; /* packets, 32..65536, 0 = 64 */
 	uint32_t tfc_pad_to;    /* bytes, 0 = none */
+	uint32_t loop;          /* which loop of a running dataplane owns it (RFC 9611: an SA for each CPU) */
 	uint64_t seq;           /* out: last number used (first packet carries seq + 1); in: top of the window */
 	uint64_t soft_packets, hard_packets; /* 0 = none */
 	uint64_t soft_bytes, hard_bytes;

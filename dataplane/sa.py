@@ -71,6 +71,8 @@ class SaParams:
     soft_ns: int = 0
     hard_ns: int = 0
     selector: Selector = Selector()
+    loop: int = 0
+    """Which loop of a running dataplane owns it (RFC 9611: an SA for each CPU)."""
     local: str = ""
     local_port: int = 0
     peer: str = ""
@@ -157,7 +159,7 @@ def c_params(params: SaParams) -> tuple[Any, list[Any]]:
     p.direction = DIRECTIONS[params.direction]
     p.mode = MODES[params.mode]
     p.flags = sum(int(bit) for on, bit in flags if on)
-    for name in ("icv_bytes", "replay_window", "tfc_pad_to", "seq"):
+    for name in ("icv_bytes", "replay_window", "tfc_pad_to", "seq", "loop"):
         setattr(p, name, getattr(params, name))
     for level in ("soft", "hard"):
         for unit in ("packets", "bytes", "ns"):

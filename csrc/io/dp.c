@@ -106,6 +106,7 @@ static int open_all(gw_dp *dp, const gw_dp_config *config, gw_err *err)
 	gw_loop *l;
 
 	if (c.encap != GW_ENCAP_UDP && c.encap != GW_ENCAP_NONE) return fail(err, -EINVAL, "encapsulation");
+	if (c.queues > 1) return fail(err, -EOPNOTSUPP, "more than one queue");
 	if (c.local.family != 4 && c.local.family != 6) return fail(err, -EAFNOSUPPORT, "outer address");
 	if (!c.rcvbuf_bytes) c.rcvbuf_bytes = 8u << 20;
 	if (!c.sndbuf_bytes) c.sndbuf_bytes = 8u << 20;
@@ -257,8 +258,8 @@ static int mail_policy(void *loop, void *arg)
 
 int gw_dp_sa_add(gw_dp *dp, const gw_sa_params *params, char *ran, size_t ran_len, gw_err *err)
 {
+	if (params->loop >= dp->info.queues) return fail(err, -EINVAL, "no loop of this number");
 	gw_sa *sa = gw_sa_new(params, gw_now_ns(), err);
-
 	if (!sa) return -EINVAL;
 	if (ran) snprintf(ran, ran_len, "%s", gw_sa_implementation(sa)); /* later it is the loop's */
 	int code = run(dp, mail_add, &(command){.sa = sa}, NULL, err);

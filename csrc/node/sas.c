@@ -24,7 +24,7 @@ static int refused(node *n, node_failure *f, const char *what, uint32_t spi, con
 }
 
 typedef struct sa_arguments {
-	uint32_t spi, peer_port, local_port, icv_bytes, replay_window;
+	uint32_t spi, peer_port, local_port, icv_bytes, replay_window, loop;
 	const char *direction, *suite, *local, *peer, *implementation, *mode, *selector_src, *selector_dst;
 	bool esn, lab;
 	argument_key enc_key, auth_key, salt;
@@ -47,6 +47,7 @@ static const argument sa_table[] = {
 	{"esn", ARGUMENT_BOOL, false, SA(esn)},
 	{"icv_bytes", ARGUMENT_COUNT, false, SA(icv_bytes)},
 	{"replay_window", ARGUMENT_COUNT, false, SA(replay_window)},
+	{"loop", ARGUMENT_COUNT, false, SA(loop)},
 	{"lab", ARGUMENT_BOOL, false, SA(lab)},
 	{"selector_src", ARGUMENT_TEXT, false, SA(selector_src)},
 	{"selector_dst", ARGUMENT_TEXT, false, SA(selector_dst)},
@@ -87,6 +88,7 @@ static int install(node *n, const sa_arguments *a, node_failure *f)
 					  .flags = GW_SA_ENCAP_UDP | (a->esn ? GW_SA_ESN : 0u) | (a->lab ? GW_SA_LAB : 0u),
 					  .icv_bytes = a->icv_bytes,
 					  .replay_window = a->replay_window,
+					  .loop = a->loop,
 					  .enc_key = a->enc_key.bytes,
 					  .auth_key = a->auth_key.bytes,
 					  .salt = a->salt.bytes,

@@ -51,6 +51,7 @@ class PathConfig:
     txqueuelen: int = 10000
     """Packets."""
     queues: int = 1
+    """Loops, each with a thread of its own; a number that a node cannot run is refused."""
     rcvbuf_bytes: int = 8 << 20
     sndbuf_bytes: int = 8 << 20
     udp_checksum: bool = True
@@ -101,6 +102,8 @@ class SaConfig:
     selector_src: str = ""
     selector_dst: str = ""
     """Inner prefixes; empty = any."""
+    loop: int = 0
+    """Which of the path's loops owns it (RFC 9611: an SA for each CPU)."""
 
 
 @dataclass(frozen=True, slots=True)

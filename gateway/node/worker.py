@@ -115,6 +115,7 @@ class DataplaneBackend:
                     lab=config.lab,
                     icv_bytes=config.icv_bytes,
                     replay_window=config.replay_window,
+                    loop=config.loop,
                     selector=Selector(src=config.selector_src, dst=config.selector_dst),
                     local=config.local,
                     local_port=config.local_port,

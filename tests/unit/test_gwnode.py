@@ -277,6 +277,7 @@ def test_what_is_refused_is_refused_by_name(nodes: tuple[NodeClient, NodeClient]
         ({"addresses": ("10.0.0.1/33",)}, "address"),
         ({"routes": ("10.0.0.0/8", "10.0.0.0/8")}, "route 10.0.0.0/8"),
         ({"local": "192.0.2.77"}, "192.0.2.77|assign"),
+        ({"queues": 2}, "more than one queue: "),
     ):
         config = replace(PathConfig(local="192.0.2.1"), **change)  # type: ignore[arg-type]
         assert re.search(words, lab.refused(node, config).message)
@@ -307,6 +308,7 @@ def test_what_is_refused_is_refused_by_name(nodes: tuple[NodeClient, NodeClient]
         ({"suite": "null", "enc_key": b"", "salt": b""}, "null"),
         ({"mode": "sideways"}, "sideways"),
         ({"selector_src": "nowhere"}, "nowhere"),
+        ({"loop": 1}, "no loop of this number"),
     ):
         with pytest.raises(UnusableError, match=words):
             node.add_sa(SaConfig(**{**base, **change}))

@@ -253,6 +253,7 @@ def test_bad_paths_are_refused_with_one_line_and_can_be_tried_again(
     node = nodes[0]
     assert "warp" in refused(node, PathConfig(local="192.0.2.1", offload=("warp",))).message
     assert "address" in refused(node, PathConfig(local="192.0.2.1", addresses=("300.1.1.1/24",))).message
+    assert "more than one queue" in refused(node, PathConfig(local="192.0.2.1", queues=2)).message
     assert refused(node, PathConfig(local="192.0.2.77")).message  # not an address of this namespace
     with _socket_in(namespaces[0], socket.AF_INET) as sock:
         sock.bind(("192.0.2.1", 4500))
