@@ -47,8 +47,11 @@ class Gateway:
 
     name: str
     cpu_share: float
-    """CPU time of its data-path threads over elapsed time."""
+    """CPU time of its busiest data-path thread over elapsed time: a thread is what one core can bind."""
     stage_cycles: Mapping[str, int]
+    """Of that thread."""
+    all_share: float | None = None
+    """CPU time of all its threads over elapsed time; None: there is only one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,7 @@ def find(evidence: Evidence) -> Bound:
                 "cpu",
                 f"bound by the {evidence.cores} cores of this machine together",
                 f"{1 - evidence.idle:.0%} busy, the gateways' threads are "
-                f"{sum(g.cpu_share for g in evidence.gateways) / evidence.cores:.0%} of it",
+                f"{sum(_all(g) for g in evidence.gateways) / evidence.cores:.0%} of it",
             )
         parts = ", ".join(f"{name} {part:.0%}" for name, part in sorted(groups.items(), key=lambda i: -i[1])[:3])
         return Bound("cpu", f"bound by one core ({busiest.name}), by no single thing on it", parts)
@@ -132,6 +135,10 @@ def find(evidence: Evidence) -> Bound:
         "cannot tell what binds it",
         f"busiest gateway thread {busiest.cpu_share:.0%}, machine {evidence.idle:.0%} idle: waiting for each other",
     )
+
+
+def _all(gateway: Gateway) -> float:
+    return gateway.cpu_share if gateway.all_share is None else gateway.all_share
 
 
 def _crypto(evidence: Evidence, share: float, where: str) -> Bound:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gateway.errors import MeasurementError
-from gateway.node.base import NodeCounters, SaCounters
+from gateway.node.base import LoopCounters, NodeCounters, SaCounters
 
 DRAIN_S = 0.2
 _MAX_SEGMENTS = 128
@@ -109,6 +109,15 @@ def difference(after: NodeCounters, before: NodeCounters, removed: Iterable[SaCo
         interfaces={
             name: _minus(counters, before.interfaces.get(name, {})) for name, counters in after.interfaces.items()
         },
+        loops=tuple(
+            LoopCounters(
+                cpu_ns=now.cpu_ns - then.cpu_ns,
+                stage_cycles=_minus(now.stage_cycles, then.stage_cycles),
+                drops=_minus(now.drops, then.drops),
+                counters=_minus(now.counters, then.counters),
+            )
+            for now, then in zip(after.loops, before.loops, strict=True)
+        ),
     )
 
 

@@ -2,6 +2,7 @@
  * The operations that only tell: hello, counters, health.
  */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -150,10 +151,9 @@ static void write_histogram(json_out *out, const char *name, const uint64_t *buc
 	}
 }
 
-static void write_loop(json_out *out, const gw_loop_counters *c, bool alive)
+/* By name, without the braces. */
+static void write_fields(json_out *out, const gw_loop_counters *c)
 {
-	json_key(out, "loop");
-	json_begin(out, '{');
 	for (size_t i = 0; i < sizeof loop_fields / sizeof loop_fields[0]; i++) {
 		uint64_t value;
 		memcpy(&value, (const char *)c + loop_fields[i].offset, sizeof value);
@@ -161,14 +161,57 @@ static void write_loop(json_out *out, const gw_loop_counters *c, bool alive)
 	}
 	write_histogram(out, "seal", c->seal_batch_hist);
 	write_histogram(out, "open", c->open_batch_hist);
-	json_put_count(out, "alive", alive);
-	json_end(out, '}');
+}
+
+static void write_rest(json_out *out, const gw_loop_counters *c)
+{
 	write_drops(out, c->drops);
 	json_key(out, "stage_cycles");
 	json_begin(out, '{');
 	for (int i = 0; i < GW_STAGES; i++) json_put_count(out, gw_stage_name(i), c->stage_cycles[i]);
 	json_end(out, '}');
 	json_put_count(out, "cpu_ns", c->cpu_ns);
+}
+
+/* Every field is a uint64_t (see above) and counts, but for the two times. */
+static void add_loop(gw_loop_counters *sum, const gw_loop_counters *c)
+{
+	const uint64_t started = sum->started_ns, now = sum->now_ns;
+
+	for (size_t at = 0; at < sizeof *sum; at += sizeof(uint64_t)) {
+		uint64_t a, b;
+		memcpy(&a, (const char *)sum + at, sizeof a);
+		memcpy(&b, (const char *)c + at, sizeof b);
+		a += b;
+		memcpy((char *)sum + at, &a, sizeof a);
+	}
+	sum->started_ns = !started || c->started_ns < started ? c->started_ns : started;
+	sum->now_ns = c->now_ns > now ? c->now_ns : now;
+}
+
+static void write_loops(json_out *out, const gw_loop_counters *loops, uint32_t n, bool alive)
+{
+	gw_loop_counters sum = {0};
+
+	json_key(out, "loops");
+	json_begin(out, '[');
+	for (uint32_t i = 0; i < n; i++) {
+		add_loop(&sum, &loops[i]);
+		json_begin(out, '{');
+		json_key(out, "counters");
+		json_begin(out, '{');
+		write_fields(out, &loops[i]);
+		json_end(out, '}');
+		write_rest(out, &loops[i]);
+		json_end(out, '}');
+	}
+	json_end(out, ']');
+	json_key(out, "loop");
+	json_begin(out, '{');
+	write_fields(out, &sum);
+	json_put_count(out, "alive", alive);
+	json_end(out, '}');
+	write_rest(out, &sum);
 }
 
 void node_write_sa(node *n, const gw_sa_counters *c)
@@ -189,14 +232,22 @@ void node_write_sa(node *n, const gw_sa_counters *c)
 	json_end(out, '}');
 }
 
-/* One loop; its counters come before the SAs' so that nothing is counted there that the loop has not seen. */
+/* The loops' counters come before the SAs' so that nothing is counted there that the loop has not seen. */
 int node_counters(node *n, node_failure *f)
 {
-	gw_loop_counters loop;
+	gw_loop_counters *loops;
+	gw_dp_info info;
 	gw_err err;
 
 	if (arguments_read(n->request, NULL, 0, NULL, f) || node_need_path(n, f)) return -1;
-	if (gw_dp_loop_read(n->dp, 0, &loop)) return node_fail(f, "error", "the loop's counters cannot be read");
+	gw_dp_describe(n->dp, &info);
+	loops = calloc(info.queues, sizeof loops[0]);
+	if (!loops) return node_fail(f, "error", "out of memory");
+	for (uint32_t i = 0; i < info.queues; i++)
+		if (gw_dp_loop_read(n->dp, i, &loops[i])) {
+			free(loops);
+			return node_fail(f, "error", "the loop's counters cannot be read");
+		}
 	const bool alive = gw_dp_health(n->dp, &err) == 0;
 	const size_t n_sas = gw_dp_sa_read(n->dp, n->counted, n->max_sas);
 	node_result(n);
@@ -205,7 +256,8 @@ int node_counters(node *n, node_failure *f)
 	json_begin(&n->out, '[');
 	for (size_t i = 0; i < n_sas; i++) node_write_sa(n, &n->counted[i]);
 	json_end(&n->out, ']');
-	write_loop(&n->out, &loop, alive);
+	write_loops(&n->out, loops, info.queues, alive);
+	free(loops);
 	json_key(&n->out, "interfaces");
 	netif_write_counters(&n->out);
 	json_end(&n->out, '}');

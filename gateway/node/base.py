@@ -125,12 +125,23 @@ class SaCounters:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopCounters:
+    """Counters of one loop, which is one thread."""
+
+    cpu_ns: int
+    stage_cycles: dict[str, int]
+    drops: dict[str, int]
+    counters: dict[str, int]
+    """gw_loop_counters by name."""
+
+
+@dataclass(frozen=True, slots=True)
 class NodeCounters:
     """All counters of a node at one moment."""
 
     sas: tuple[SaCounters, ...]
     loop: dict[str, int]
-    """gw_loop_counters by name."""
+    """gw_loop_counters by name, sums over the loops; started_ns is the earliest, now_ns the latest."""
     drops: dict[str, int]
     """Drops without an SA, by reason."""
     stage_cycles: dict[str, int]
@@ -138,6 +149,8 @@ class NodeCounters:
     """CPU time of the data-path threads (schedstat of the loop threads)."""
     interfaces: dict[str, dict[str, int]]
     """Per interface of the node's namespace: rx_packets, rx_bytes, rx_dropped, tx_packets, tx_bytes, tx_dropped."""
+    loops: tuple[LoopCounters, ...] = ()
+    """One by one: which thread is busy cannot be told from sums."""
 
 
 class Node(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
+from collections.abc import Iterable, Mapping
 
 import dataplane
 import gateway
@@ -19,7 +20,7 @@ from dataplane import (
     suites,
 )
 from gateway.errors import GwbenchError, MeasurementError, UnusableError
-from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
+from gateway.node.base import Hello, LoopCounters, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
 from gateway.node.process import interface_counters, threads_cpu_ns
 from gateway.node.protocol import PROTOCOL_VERSION
 from gateway.node.server import run_node
@@ -146,20 +147,12 @@ class DataplaneBackend:
             raise self._failed(error, f"policy for SA {spi:#x}") from None
 
     def counters(self) -> NodeCounters:
-        """Sums over the loops; ``loop["alive"]`` is 0 when one ended by itself."""
+        """Each loop and the sums; ``loop["alive"]`` is 0 when one ended by itself."""
         path = self._open()
-        loop: dict[str, int] = {}
-        drops: dict[str, int] = {}
-        stages: dict[str, int] = {}
-        for index in range(self._loops):
-            one = path.loop_counters(index)
-            for total, part in ((loop, one.values), (drops, one.drops), (stages, one.stage_cycles)):
-                for name, value in part.items():
-                    total[name] = total.get(name, 0) + value
-            for name, histogram in (("seal", one.seal_batch_hist), ("open", one.open_batch_hist)):
-                for bucket, value in enumerate(histogram):
-                    key = f"{name}_batch_hist_{bucket}"
-                    loop[key] = loop.get(key, 0) + value
+        loops = tuple(_loop_of(path.loop_counters(index)) for index in range(self._loops))
+        loop = _sums(one.counters for one in loops)
+        loop["started_ns"] = min(one.counters["started_ns"] for one in loops)
+        loop["now_ns"] = max(one.counters["now_ns"] for one in loops)
         try:
             path.health()
             loop["alive"] = 1
@@ -171,10 +164,11 @@ class DataplaneBackend:
                 _counters_of(sa, self._implementations.get((sa.spi, sa.direction), "")) for sa in path.sa_counters()
             ),
             loop=loop,
-            drops=drops,
-            stage_cycles=stages,
+            drops=_sums(one.drops for one in loops),
+            stage_cycles=_sums(one.stage_cycles for one in loops),
             cpu_ns=loop["cpu_ns"] if cpu_ns < 0 else cpu_ns,
             interfaces=interface_counters(),
+            loops=loops,
         )
 
     def health(self) -> None:
@@ -207,6 +201,21 @@ def _fastest_backend() -> DataplaneBackend:
     """With the implementations that are the fastest here; GWBENCH_SELECT says how they are found."""
     select()
     return DataplaneBackend()
+
+
+def _sums(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, value in part.items():
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def _loop_of(one: dataplane.LoopCounters) -> LoopCounters:
+    counters = dict(one.values)
+    for name, histogram in (("seal", one.seal_batch_hist), ("open", one.open_batch_hist)):
+        counters |= {f"{name}_batch_hist_{bucket}": value for bucket, value in enumerate(histogram)}
+    return LoopCounters(counters["cpu_ns"], one.stage_cycles, one.drops, counters)
 
 
 def _counters_of(sa: dataplane.SaCounters, implementation: str) -> SaCounters:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from dataplane import suites
 from gateway.bound import Evidence, Gateway, find, verdict
+from gateway.measure.laboratory import _busiest_thread
+from gateway.node.base import LoopCounters, NodeCounters
 
 CRYPTO = {"seal": 70, "send": 15, "tun_read": 10, "wait": 900, "coalesce": 5}
 IO = {"seal": 10, "send": 45, "tun_read": 35, "wait": 0, "segment": 10}
@@ -74,7 +78,7 @@ def test_a_full_machine_with_threads_that_wait_for_it() -> None:
 
 
 def test_cannot_tell_when_nobody_is_busy() -> None:
-    bound = find(evidence(gateways=(Gateway("gw1", 0.5, CRYPTO),), idle=0.4))
+    bound = find(evidence(gateways=(Gateway("gw1", 0.5, CRYPTO, all_share=0.9),), idle=0.4))
     assert bound.kind == "unknown"
     assert "cannot tell" in bound.text
 
@@ -101,3 +105,13 @@ def test_verdict_has_two_lines_number_bound_and_next_step() -> None:
 def test_no_alternative_is_named_that_is_not_better() -> None:
     assert "avoids" not in verdict(evidence(alternatives={"aes128gcm16": 2950}))[0]
     assert verdict(evidence(mbit_per_s=43.2))[0].startswith("Verdict: 43 Mbit/s")
+
+
+def test_the_busiest_thread_of_several_is_what_a_core_can_bind() -> None:
+    def reading(*cpu_s: float) -> NodeCounters:
+        loops = tuple(LoopCounters(int(s * 1e9), {"seal": int(s * 100)}, {}, {}) for s in cpu_s)
+        return NodeCounters((), {}, {}, {"seal": 7}, int(sum(cpu_s) * 1e9), {}, loops)
+
+    several = _busiest_thread("gw1", [reading(0.5, 0.9), reading(0.6, 0.9)], 2.0)
+    assert several == Gateway("gw1", 0.9, {"seal": 180}, pytest.approx(1.45))
+    assert _busiest_thread("gw1", [reading(0.5)], 1.0) == Gateway("gw1", 0.5, {"seal": 7}, 0.5)

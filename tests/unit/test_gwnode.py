@@ -261,6 +261,13 @@ def test_packets_cross_to_a_worker_and_are_counted_alike(
         assert (tun["rx_packets"], tun["tx_packets"], tun["tx_dropped"]) == (10, 10, 0)
     assert left.loop.keys() == right.loop.keys()
     assert left.stage_cycles.keys() == right.stage_cycles.keys()
+    assert left.loops[0].counters.keys() == right.loops[0].counters.keys()
+    for counters in (left, right):
+        (loop,) = counters.loops
+        assert loop.counters == {name: value for name, value in counters.loop.items() if name != "alive"}
+        assert (loop.stage_cycles, loop.drops) == (counters.stage_cycles, counters.drops)
+        assert 0 < loop.cpu_ns == loop.counters["cpu_ns"]
+        assert 0 < loop.counters["started_ns"] < loop.counters["now_ns"]
     assert left.interfaces.keys() == right.interfaces.keys()
     for node in nodes:
         node.health()
