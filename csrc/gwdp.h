@@ -192,6 +192,9 @@ typedef struct gw_selector {
 #define GW_SA_COPY_DSCP 32
 #define GW_SA_NO_ECN    64  /* RFC 6040 normal mode is the default */
 #define GW_SA_NO_REPLAY 128 /* window off: tests and manual peers only */
+#define GW_SA_ROAM                                                                                                     \
+	256 /* in, UDP: the peer may stand behind NAT; where its newest authentic packet came from, there all SAs          \
+		 of the old address and port send from now on (RFC 3947 4, RFC 7296 2.23) */
 
 typedef struct gw_sa_params {
 	uint32_t spi;
@@ -392,6 +395,7 @@ typedef struct gw_loop_counters {
 	uint64_t wakeups, spins;
 	uint64_t coalesce_bad_checksum;
 	uint64_t mss_clamped;      /* SYNs, both directions */
+	uint64_t peer_moves;       /* GW_SA_ROAM: a peer was found at another address or port */
 	uint64_t udp_send_too_big; /* of udp_send_errors: EMSGSIZE; the path MTU is learnt from it */
 	uint64_t drops[18];        /* those without an SA */
 	uint64_t stage_cycles[10];

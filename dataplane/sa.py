@@ -59,6 +59,8 @@ class SaParams:
     copy_dscp: bool = False
     ecn: bool = True
     replay: bool = True
+    roam: bool = False
+    """in, UDP: the peer is followed to where its newest authentic packet came from (NAT rebinding)."""
     icv_bytes: int = 0
     replay_window: int = 0
     tfc_pad_to: int = 0
@@ -153,6 +155,7 @@ def c_params(params: SaParams) -> tuple[Any, list[Any]]:
         (params.copy_dscp, lib.GW_SA_COPY_DSCP),
         (not params.ecn, lib.GW_SA_NO_ECN),
         (not params.replay, lib.GW_SA_NO_REPLAY),
+        (params.roam, lib.GW_SA_ROAM),
     )
     p.spi = params.spi
     p.suite = suite

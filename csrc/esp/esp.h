@@ -6,6 +6,7 @@
 #define GW_ESP_ESP_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "../gwdp.h"
 
@@ -19,6 +20,8 @@ int gw_sadb_add(gw_sadb *db, gw_sa *sa);                         /* -EEXIST, -EN
 gw_sa *gw_sadb_remove(gw_sadb *db, uint32_t spi, int direction); /* gives ownership back; NULL when absent */
 gw_sa *gw_sadb_in(const gw_sadb *db, uint32_t spi);
 gw_sa *gw_sadb_out(const gw_sadb *db, uint32_t spi);
+/* Every SA whose peer stands at `from` (address and port) has it at `to` from now on. */
+void gw_sadb_move_peer(gw_sadb *db, const gw_addr *from, const gw_addr *to);
 /* Fills pkt->sa from the SPI in pkt->out for each; unknown or truncated ones get a status and sa NULL.
  * Prefetches what gw_open_batch will touch. */
 void gw_sadb_lookup(const gw_sadb *db, gw_pkt *pkts, size_t n);
@@ -34,9 +37,15 @@ void gw_spd_forget(gw_spd *spd, const gw_sa *sa); /* before an SA is freed */
 gw_sa *gw_spd_lookup(gw_spd *spd, const uint8_t *ip_packet, size_t len, int *reason);
 
 /* ---- what the outer path needs of an SA ---- */
+/* Equal address and port; the prefix, a selector's matter, does not count. */
+static inline bool gw_addr_same(const gw_addr *a, const gw_addr *b)
+{
+	return a->family == b->family && a->port == b->port && !memcmp(a->bytes, b->bytes, sizeof a->bytes);
+}
 const gw_addr *gw_sa_peer(const gw_sa *sa);
 const gw_addr *gw_sa_local(const gw_sa *sa);
 uint32_t gw_sa_spi(const gw_sa *sa);
+uint64_t gw_sa_newest(const gw_sa *sa); /* in: the highest sequence number that was accepted */
 uint32_t gw_sa_flags(const gw_sa *sa);
 /* Extra bytes that sealing adds at most: to lay packets out in a train. */
 size_t gw_sa_overhead_max(const gw_sa *sa);

@@ -169,6 +169,10 @@ uint32_t gw_sa_spi(const gw_sa *sa)
 {
 	return sa->spi;
 }
+uint64_t gw_sa_newest(const gw_sa *sa)
+{
+	return sa->replay.top;
+}
 uint32_t gw_sa_flags(const gw_sa *sa)
 {
 	return sa->flags;

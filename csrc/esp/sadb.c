@@ -144,3 +144,18 @@ void gw_sadb_lookup(const gw_sadb *db, gw_pkt *pkts, size_t n)
 		last = p->sa;
 	}
 }
+
+static void move_peer(table *t, const gw_addr *from, const gw_addr *to)
+{
+	for (uint32_t i = 0; i <= t->mask; i++) {
+		gw_sa *sa = t->entries[i].sa;
+		if (!sa || !gw_addr_same(&sa->peer, from)) continue;
+		memcpy(sa->peer.bytes, to->bytes, sizeof to->bytes);
+		sa->peer.port = to->port;
+	}
+}
+
+void gw_sadb_move_peer(gw_sadb *db, const gw_addr *from, const gw_addr *to)
+{
+	for (int d = 0; d < 2; d++) move_peer(&db->by_direction[d], from, to);
+}

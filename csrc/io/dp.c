@@ -230,6 +230,8 @@ static int mail_add(void *loop, void *arg)
 	if (code < 0) {
 		gw_sa_set_counters(c->sa, NULL);
 		gw_counters_release(slot);
+	} else if ((gw_sa_flags(c->sa) & GW_SA_ROAM) && l->ops == &gw_outer_udp) {
+		l->roaming = true;
 	}
 	return code;
 }

@@ -66,6 +66,17 @@ static bool settle(gw_loop *l, bool found)
 	return more;
 }
 
+/* NAT gave the peer another port, or it moved. Only an authentic packet says so, and only the newest: one that was
+ * delayed on the old path, or held back by somebody, moves nothing. */
+static void follow_peer(gw_loop *l, const gw_pkt *p, const gw_addr *from)
+{
+	if (!(gw_sa_flags(p->sa) & GW_SA_ROAM) || gw_addr_same(gw_sa_peer(p->sa), from)) return;
+	if (gw_load_be32(p->out + 4) != (uint32_t)gw_sa_newest(p->sa)) return;
+	const gw_addr old = *gw_sa_peer(p->sa);
+	gw_sadb_move_peer(l->sadb, &old, from);
+	l->c.peer_moves++;
+}
+
 bool gw_loop_in(gw_loop *l, uint64_t now_ns)
 {
 	int got = l->ops->recv(l->outer, l->in, l->from, GW_LOOP_IN, &l->c);
@@ -94,6 +105,7 @@ bool gw_loop_in(gw_loop *l, uint64_t now_ns)
 	for (uint32_t i = 0; i < n; i++) {
 		const gw_pkt *p = &l->in[i];
 		if (p->status != GW_OK) continue;
+		if (l->roaming) follow_peer(l, p, &l->from[i]);
 		if (l->clamp_mss && gw_maybe_syn(p->inner, p->inner_len))
 			l->c.mss_clamped += gw_mss_clamp(p->inner, p->inner_len, l->mtu, false);
 		gw_coalesce_add(l->co, p->inner, p->inner_len, l->coalesce);

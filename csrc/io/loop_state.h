@@ -36,6 +36,7 @@ typedef struct gw_loop {
 	uint32_t mtu;     /* inner packets of the TUN */
 	uint32_t headers; /* outer bytes before the ESP packet */
 	bool coalesce, clamp_mss;
+	bool roaming; /* some inbound SA's peer may move */
 	gw_path paths[GW_LOOP_PATHS];
 	uint32_t n_paths, next_path;
 	uint64_t too_big_seen; /* of c.udp_send_too_big */

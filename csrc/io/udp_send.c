@@ -106,11 +106,6 @@ static size_t send_messages(gw_outer *o, int fd, uint32_t n, gw_loop_counters *c
 	return taken;
 }
 
-static bool same_peer(const gw_addr *a, const gw_addr *b)
-{
-	return a->family == b->family && a->port == b->port && !memcmp(a->bytes, b->bytes, sizeof a->bytes);
-}
-
 size_t gw_udp_send(gw_outer *o, const gw_train *trains, size_t n, gw_loop_counters *c)
 {
 	size_t taken = 0;
@@ -120,7 +115,7 @@ size_t gw_udp_send(gw_outer *o, const gw_train *trains, size_t n, gw_loop_counte
 	for (size_t i = 0; i < n; i++) {
 		const gw_train *t = &trains[i];
 		int way = o->fd[t->df || o->fd[1] < 0 ? 0 : 1];
-		bool new_peer = !same_peer(t->peer, &o->peer);
+		bool new_peer = !gw_addr_same(t->peer, &o->peer);
 
 		if (fill && (t->df != o->df || new_peer)) {
 			taken += send_messages(o, fd, fill, c);
