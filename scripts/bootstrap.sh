@@ -33,7 +33,6 @@ test)
 	has qemu-system-x86_64 || lacks qemu-system-x86
 	has depmod || lacks kmod
 	has busybox || lacks busybox-static
-	has tc || lacks iproute2
 	# Implementations of others, which ours are compared with: loaded at run time, never required.
 	libraries=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p)
 	[[ $libraries == *libcrypto.so.3* || $libraries == *libcrypto.so.1.1* ]] || lacks libssl3

@@ -22,10 +22,14 @@ def machine() -> Boot:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if not booted or not booted[0].records:
+    if not booted:
         return
     found = booted[0]
+    if not found.finished:
+        terminalreporter.section("the virtual machine's console, its last lines")
+        terminalreporter.write_line(found.tail or "(nothing)")
     terminalreporter.section("the kernel's ESP and ours")
     for line in table.lines(found):
         terminalreporter.write_line(line)
-    (BUILD / "matrix.md").write_text(table.markdown(found))
+    if found.finished:
+        (BUILD / "matrix.md").write_text(table.markdown(found))

@@ -30,8 +30,8 @@ def test_the_covering_set_has_every_pair() -> None:
 
 
 def test_the_machine_ran_to_its_end(machine: Boot) -> None:
-    assert machine.problem == "", f"{machine.problem}; its console:\n{machine.tail}"
-    assert ("end", "end") in machine.records, machine.tail
+    assert machine.problem == ""
+    assert machine.finished
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=[cell.name for cell in CELLS])

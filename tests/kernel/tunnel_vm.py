@@ -26,6 +26,7 @@ from tests.kernel.xfrm_socket import XfrmSocket
 
 OUTER = {4: ("198.18.9.1", "198.18.9.2"), 6: ("fd98::1", "fd98::2")}
 INNER = {4: ("10.9.1.1", "10.9.2.1"), 6: ("fd09:1::1", "fd09:2::1")}
+MAC = ("02:00:00:00:00:01", "02:00:00:00:00:02")
 BITS = {4: 32, 6: 128}
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
 OUTER_MTU = 1500
@@ -59,7 +60,8 @@ def laboratory() -> Iterator[Lab]:
         for space in (lab.left, lab.right):
             space.write_sysctl("net/ipv6/conf/default/router_solicitations", "0")
             space.write_sysctl("net/ipv6/conf/default/accept_dad", "0")
-        kernel_esp.ip(lab.left, f"link add wan type veth peer name wan netns /proc/{os.getpid()}/fd/{lab.right.fd}")
+        far = f"netns /proc/{os.getpid()}/fd/{lab.right.fd}"
+        kernel_esp.ip(lab.left, f"link add wan address {MAC[0]} type veth peer name wan address {MAC[1]} {far}")
         for i, space in enumerate((lab.left, lab.right)):
             kernel_esp.ip(
                 space,
@@ -67,6 +69,8 @@ def laboratory() -> Iterator[Lab]:
                 f"addr add {OUTER[4][i]}/24 dev wan",
                 f"addr add {OUTER[6][i]}/64 dev wan nodad",
                 "link set wan up",
+                # Known for good: a question for a neighbour would be one more packet for netem to lose.
+                *(f"neigh replace {OUTER[f][1 - i]} lladdr {MAC[1 - i]} dev wan nud permanent" for f in (4, 6)),
             )
         kernel_esp.ip(
             lab.right,
