@@ -207,9 +207,13 @@ class Dataplane:
 
     def sa_counters(self) -> tuple[SaCounters, ...]:
         """Counters of every SA."""
+        return self.sa_page(0, self._max_sas)[0]
+
+    def sa_page(self, first: int, most: int) -> tuple[tuple[SaCounters, ...], int]:
+        """Counters of ``most`` SAs at most, from the ``first`` on, and how many SAs there are."""
         out = ffi.new("gw_sa_counters[]", self._max_sas)
         n = int(lib.gw_dp_sa_read(self._pointer, out, self._max_sas))
-        return tuple(sa_counters(out[i]) for i in range(n))
+        return tuple(sa_counters(out[i]) for i in range(min(first, n), min(first + most, n))), n
 
     def counters_fd(self, loop: int = 0) -> int:
         """The memfd of a loop's counter page; it belongs to the dataplane."""

@@ -232,14 +232,23 @@ void node_write_sa(node *n, const gw_sa_counters *c)
 	json_end(out, '}');
 }
 
+typedef struct counters_arguments {
+	bool sas;
+	uint32_t first, max;
+} counters_arguments;
+
 /* The loops' counters come before the SAs' so that nothing is counted there that the loop has not seen. */
 int node_counters(node *n, node_failure *f)
 {
+	counters_arguments a = {true, 0, NODE_SAS_A_LINE};
+	static const argument table[] = {{"sas", ARGUMENT_BOOL, false, offsetof(counters_arguments, sas)},
+									 {"first", ARGUMENT_COUNT, false, offsetof(counters_arguments, first)},
+									 {"max", ARGUMENT_COUNT, false, offsetof(counters_arguments, max)}};
 	gw_loop_counters *loops;
 	gw_dp_info info;
 	gw_err err;
 
-	if (arguments_read(n->request, NULL, 0, NULL, f) || node_need_path(n, f)) return -1;
+	if (arguments_read(n->request, table, 3, &a, f) || node_need_path(n, f)) return -1;
 	gw_dp_describe(n->dp, &info);
 	loops = calloc(info.queues, sizeof loops[0]);
 	if (!loops) return node_fail(f, "error", "out of memory");
@@ -254,8 +263,9 @@ int node_counters(node *n, node_failure *f)
 	json_begin(&n->out, '{');
 	json_key(&n->out, "sas");
 	json_begin(&n->out, '[');
-	for (size_t i = 0; i < n_sas; i++) node_write_sa(n, &n->counted[i]);
+	for (size_t i = a.first; a.sas && i < n_sas && i - a.first < a.max; i++) node_write_sa(n, &n->counted[i]);
 	json_end(&n->out, ']');
+	json_put_count(&n->out, "sas_there", n_sas);
 	write_loops(&n->out, loops, info.queues, alive);
 	free(loops);
 	json_key(&n->out, "interfaces");

@@ -10,6 +10,7 @@
 
 #define NODE_PROTOCOL       1
 #define NODE_MAX_LINE_BYTES (4u << 20)
+#define NODE_SAS_A_LINE     4096
 
 typedef struct sa_note { /* what runs an SA, for the counters */
 	uint32_t spi;

@@ -68,9 +68,9 @@ class Tunnel:
     spis: dict[str, int] = field(default_factory=dict)
     """``forward`` (left seals) and ``reverse``."""
 
-    def counters(self) -> tuple[NodeCounters, NodeCounters]:
+    def counters(self, sas: bool = True) -> tuple[NodeCounters, NodeCounters]:
         """Both ends' counters now: left, right."""
-        return self.left.counters(), self.right.counters()
+        return self.left.counters(sas), self.right.counters(sas)
 
     def health(self) -> None:
         """MeasurementError when an end has ended by itself."""

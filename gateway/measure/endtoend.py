@@ -24,6 +24,8 @@ from gateway.suites import check_implementation, parse_suites
 
 _HEALTH_EVERY_S = 0.5
 _SETTLE_S = 2.0
+_MOVING = ("udp_send_packets", "udp_send_errors", "udp_recv_packets", "udp_rcvbuf_drops", "tun_write_segments")
+"""While packets are under way one of these moves."""
 """Patience for the last packets after the drain time: a stolen core may hold them longer."""
 
 
@@ -238,18 +240,18 @@ def _settled(tunnel: Tunnel | None, drain_s: float) -> tuple[NodeCounters, NodeC
         return None
     time.sleep(drain_s)
     deadline = time.monotonic() + _SETTLE_S
-    counters = tunnel.counters()
+    before = _moved(tunnel.counters(sas=False))
     while time.monotonic() < deadline:
         time.sleep(0.02)
-        again = tunnel.counters()
-        if _moved(counters) == _moved(again):
-            return again
-        counters = again
-    return counters
+        now = _moved(tunnel.counters(sas=False))
+        if now == before:
+            break
+        before = now
+    return tunnel.counters()
 
 
-def _moved(counters: Sequence[NodeCounters]) -> list[tuple[int, ...]]:
-    return [tuple(sa.packets + sum(sa.drops.values()) for sa in c.sas) for c in counters]
+def _moved(counters: Sequence[NodeCounters]) -> list[int]:
+    return [c.loop.get(name, 0) for c in counters for name in _MOVING]
 
 
 def _times() -> noise.CpuTimes:

@@ -151,6 +151,8 @@ class NodeCounters:
     """Per interface of the node's namespace: rx_packets, rx_bytes, rx_dropped, tx_packets, tx_bytes, tx_dropped."""
     loops: tuple[LoopCounters, ...] = ()
     """One by one: which thread is busy cannot be told from sums."""
+    sas_there: int = 0
+    """SAs that the path has; one answer carries a part of them."""
 
 
 class Node(Protocol):
@@ -174,7 +176,9 @@ class Node(Protocol):
         """Inner packets src -> dst (prefixes, empty = any) leave under the outbound SA ``spi``."""
         ...
 
-    def counters(self) -> NodeCounters: ...
+    def counters(self, sas: bool = True) -> NodeCounters:
+        """All counters now; without those of the SAs when ``sas`` is false: ten thousand of them are megabytes."""
+        ...
 
     def health(self) -> None:
         """Raises when the data path has ended by itself."""

@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import IO, Any
 
 from gateway.errors import GwbenchError, MeasurementError, UnusableError
@@ -79,9 +80,17 @@ class NodeClient:
         """Inner packets src -> dst leave under the outbound SA ``spi``."""
         self._call("set_policy", {"spi": spi, "src": src, "dst": dst})
 
-    def counters(self) -> NodeCounters:
-        """All counters now."""
-        return from_dict(NodeCounters, self._call("counters", {}))
+    def counters(self, sas: bool = True) -> NodeCounters:
+        """All counters now; more SAs than a line holds are fetched one line after another."""
+        if not sas:
+            return from_dict(NodeCounters, self._call("counters", {"sas": False}))
+        counters = from_dict(NodeCounters, self._call("counters", {}))
+        while len(counters.sas) < counters.sas_there:
+            more = from_dict(NodeCounters, self._call("counters", {"first": len(counters.sas)}))
+            if not more.sas:
+                break
+            counters = replace(counters, sas=counters.sas + more.sas)
+        return counters
 
     def health(self) -> None:
         """MeasurementError when the data path has ended by itself, or the process is gone."""

@@ -148,7 +148,7 @@ class KernelBackend:
         """Refuses, and says why."""
         raise self._refusal()
 
-    def counters(self) -> NodeCounters:
+    def counters(self, first: int, most: int) -> NodeCounters:
         """Refuses, and says why."""
         raise self._refusal()
 

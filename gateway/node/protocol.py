@@ -8,13 +8,15 @@ One request a line on the node's stdin, one answer a line on its stdout, in orde
 
 Operations and their arguments are the fields of the dataclasses in ``base.py`` by the same names:
 ``hello {}``, ``open_path {PathConfig}``, ``add_sa {SaConfig; keys in hex}``, ``delete_sa {spi, direction}``,
-``set_policy {spi, src, dst}``, ``counters {}``, ``health {}``, ``close {}``. Keys travel on this pipe only, never in
-an argument list. End of file on stdin is ``close``. An unknown operation or a wrong protocol version is answered
-with ``unknown-op`` or ``bad-protocol``, never with silence.
+``set_policy {spi, src, dst}``, ``counters {sas, first, max}``, ``health {}``, ``close {}``. Keys travel on this pipe
+only, never in an argument list. End of file on stdin is ``close``. An unknown operation or a wrong protocol version is
+answered with ``unknown-op`` or ``bad-protocol``, never with silence.
 
 Arguments stand flat beside ``op``. Results are the fields of ``Hello``, ``PathInfo`` and ``NodeCounters``; ``add_sa``
 answers ``{"implementation": "driver + driver"}``, ``delete_sa`` the SA's last counters, ``{"last": {SaCounters}}``, the
 others ``{}``. ``hello`` carries the client's protocol version.
+``counters`` lists ``max`` SAs at most (SAS_A_LINE), from the ``first`` on (0), or none where ``sas`` is false (true);
+``sas_there`` says how many there are: lines are limited, SAs are not.
 Requests may be sent ahead of the answers to earlier ones: ten thousand SAs need not wait for ten thousand round trips.
 
 How it grows: fields of a *result* that a reader does not know are ignored, but an *argument* that a node does not know
@@ -39,6 +41,9 @@ from __future__ import annotations
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 4 << 20
 """A longer line is refused as ``bad-request``."""
+
+SAS_A_LINE = 4096
+"""SAs that ``counters`` lists when nothing else is asked: with 600 bytes each they stay below MAX_LINE_BYTES."""
 
 KEY_FIELDS = ("enc_key", "auth_key", "salt")
 """Fields in hex that both sides keep out of immutable strings, wipe, and never log."""

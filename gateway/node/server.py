@@ -12,7 +12,7 @@ from gateway.errors import GwbenchError, UnusableError
 from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
 from gateway.node.codec import bad_request, decode_line, encode_line, from_dict, to_dict, wipe
 from gateway.node.process import Stop, enter_netns, harden, install_signals
-from gateway.node.protocol import KEY_FIELDS, MAX_LINE_BYTES, PROTOCOL_VERSION
+from gateway.node.protocol import KEY_FIELDS, MAX_LINE_BYTES, PROTOCOL_VERSION, SAS_A_LINE
 
 
 class Backend(Protocol):
@@ -23,7 +23,7 @@ class Backend(Protocol):
     def add_sa(self, config: SaConfig) -> str: ...
     def delete_sa(self, spi: int, direction: str) -> SaCounters: ...
     def set_policy(self, spi: int, src: str, dst: str) -> None: ...
-    def counters(self) -> NodeCounters: ...
+    def counters(self, first: int, most: int) -> NodeCounters: ...
     def health(self) -> None: ...
     def close(self) -> None: ...
 
@@ -33,7 +33,7 @@ ARGUMENTS = {
     "add_sa": SaConfig.__dataclass_fields__.keys(),
     "delete_sa": {"spi", "direction"},
     "set_policy": {"spi", "src", "dst"},
-    "counters": set[str](),
+    "counters": {"sas", "first", "max"},
     "health": set[str](),
     "close": set[str](),
 }
@@ -112,7 +112,7 @@ class Server:
             "add_sa": lambda arguments: self._add_sa(arguments, keys),
             "delete_sa": self._delete_sa,
             "set_policy": self._set_policy,
-            "counters": lambda _: to_dict(self._backend.counters()),
+            "counters": self._counters,
             "health": self._health,
             "close": self._close,
         }
@@ -158,6 +158,12 @@ class Server:
             _get(message, "spi", int), _get(message, "src", str, ""), _get(message, "dst", str, "")
         )
         return {}
+
+    def _counters(self, message: dict[str, Any]) -> dict[str, Any]:
+        first, most = _get(message, "first", int, 0), _get(message, "max", int, SAS_A_LINE)
+        if first < 0 or most < 0:
+            raise bad_request("'first' and 'max' are counts")
+        return to_dict(self._backend.counters(first, most if _get(message, "sas", bool, True) else 0))
 
     def _health(self, message: dict[str, Any]) -> dict[str, Any]:
         self._backend.health()

@@ -146,7 +146,7 @@ class DataplaneBackend:
         except (DataplaneError, ValueError) as error:
             raise self._failed(error, f"policy for SA {spi:#x}") from None
 
-    def counters(self) -> NodeCounters:
+    def counters(self, first: int, most: int) -> NodeCounters:
         """Each loop and the sums; ``loop["alive"]`` is 0 when one ended by itself."""
         path = self._open()
         loops = tuple(_loop_of(path.loop_counters(index)) for index in range(self._loops))
@@ -159,16 +159,16 @@ class DataplaneBackend:
         except DataplaneError:
             loop["alive"] = 0
         cpu_ns = threads_cpu_ns()
+        sas, sas_there = path.sa_page(first, most)
         return NodeCounters(
-            sas=tuple(
-                _counters_of(sa, self._implementations.get((sa.spi, sa.direction), "")) for sa in path.sa_counters()
-            ),
+            sas=tuple(_counters_of(sa, self._implementations.get((sa.spi, sa.direction), "")) for sa in sas),
             loop=loop,
             drops=_sums(one.drops for one in loops),
             stage_cycles=_sums(one.stage_cycles for one in loops),
             cpu_ns=loop["cpu_ns"] if cpu_ns < 0 else cpu_ns,
             interfaces=interface_counters(),
             loops=loops,
+            sas_there=sas_there,
         )
 
     def health(self) -> None:

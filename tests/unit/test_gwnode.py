@@ -26,8 +26,9 @@ import test_worker as lab
 
 from dataplane._build import compile_args, sources
 from gateway.errors import GwbenchError, MeasurementError, UnusableError
-from gateway.node.base import PathConfig, SaConfig
+from gateway.node.base import NodeCounters, PathConfig, SaConfig
 from gateway.node.client import NodeClient
+from gateway.node.codec import from_dict
 from gateway.node.local import start_node
 from gateway.node.protocol import MAX_LINE_BYTES
 
@@ -269,8 +270,12 @@ def test_packets_cross_to_a_worker_and_are_counted_alike(
         assert 0 < loop.cpu_ns == loop.counters["cpu_ns"]
         assert 0 < loop.counters["started_ns"] < loop.counters["now_ns"]
     assert left.interfaces.keys() == right.interfaces.keys()
-    for node in nodes:
+    for node, counters in zip(nodes, (left, right), strict=True):
         node.health()
+        assert counters.sas_there == 2 and node.counters(sas=False).sas == ()
+        assert node.counters(sas=False).sas_there == 2
+        for arguments, expected in (({"first": 1}, counters.sas[1:]), ({"max": 1}, counters.sas[:1])):
+            assert from_dict(NodeCounters, node._call("counters", arguments)).sas == expected
     for node, counters in zip(nodes, (left, right), strict=True):
         assert tuple(node.delete_sa(sa.spi, sa.direction) for sa in counters.sas) == counters.sas
 

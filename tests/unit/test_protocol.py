@@ -17,7 +17,7 @@ from gateway.errors import MeasurementError, UnusableError
 from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
 from gateway.node.client import NodeClient
 from gateway.node.codec import decode_line, encode_line, from_dict, to_arguments, to_dict
-from gateway.node.protocol import MAX_LINE_BYTES, OPERATIONS, PROTOCOL_VERSION
+from gateway.node.protocol import MAX_LINE_BYTES, OPERATIONS, PROTOCOL_VERSION, SAS_A_LINE
 from gateway.node.server import Server
 
 SA = SaConfig(
@@ -49,6 +49,8 @@ class RecordingBackend:
     buffers: list[bytearray] = field(default_factory=list)
     ended: str = ""
     closed: int = 0
+    many: int = 0
+    """SAs that the path pretends to have."""
 
     def hello(self) -> Hello:
         return Hello("worker", PROTOCOL_VERSION, "1", "m", "k", ("aesni",), ({"alg": "cbc(aes)"},), ("null",))
@@ -74,8 +76,12 @@ class RecordingBackend:
     def set_policy(self, spi: int, src: str, dst: str) -> None:
         self.calls.append(("set_policy", spi, src, dst))
 
-    def counters(self) -> NodeCounters:
-        return COUNTERS
+    def counters(self, first: int, most: int) -> NodeCounters:
+        if not self.many:
+            return COUNTERS if most else replace(COUNTERS, sas=())
+        self.calls.append(("counters", first, most))
+        sas = tuple(replace(COUNTERS.sas[0], spi=256 + i) for i in range(first, min(first + most, self.many)))
+        return replace(COUNTERS, sas=sas, sas_there=self.many)
 
     def health(self) -> None:
         if self.ended:
@@ -155,6 +161,23 @@ def test_every_operation_arrives_and_answers(client: NodeClient, backend: Record
         ("set_policy", 0x1234, "", "10.1.0.0/16"),
         ("delete_sa", 0x1234, "out"),
     ]
+
+
+def test_more_sas_than_a_line_holds_are_all_counted(client: NodeClient, backend: RecordingBackend) -> None:
+    backend.many = 2 * SAS_A_LINE + 5
+    counters = client.counters()
+    assert [sa.spi for sa in counters.sas] == list(range(256, 256 + backend.many))
+    assert [call[1] for call in backend.calls] == [0, SAS_A_LINE, 2 * SAS_A_LINE]
+    assert client.counters(sas=False).sas == ()
+    assert backend.calls[-1] == ("counters", 0, 0)
+
+
+def test_a_full_line_of_sas_is_not_too_long() -> None:
+    widest = SaCounters(
+        *(0xFFFFFFFF, "out", 1 << 63, 1 << 63, 1 << 63, {"out_state_seq_error": 1 << 40, "in_tmpl_mismatch": 1 << 40}),
+        *(1 << 63, "expired", "x" * 160),
+    )
+    assert len(encode_line(to_dict(replace(COUNTERS, sas=(widest,) * SAS_A_LINE)))) < MAX_LINE_BYTES
 
 
 def test_keys_arrive_whole_and_are_wiped_after_use(client: NodeClient, backend: RecordingBackend) -> None:
