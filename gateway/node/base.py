@@ -15,6 +15,30 @@ OFFLOADS = ("tun-tso", "udp-gso", "udp-gro", "tun-coalesce")
 
 
 @dataclass(frozen=True, slots=True)
+class ImplementationInfo:
+    """One implementation of one algorithm, ours or the kernel's."""
+
+    alg: str
+    """Kernel name, ``cbc(aes)``."""
+    driver: str
+    tag: str
+    """Family name that an SA's ``implementation`` accepts."""
+    isa: str
+    """For people."""
+    kind: str
+    """``cipher``, ``hash``, ``mac``, ``aead`` or ``authenc``; the kernel's own words for its drivers."""
+    priority: int
+    constant_time: bool | None
+    """None: not known, as of the kernel's drivers."""
+    runnable: bool
+    checked: str
+    """Known answers: ``passed``, ``not run`` or ``failed``."""
+    key_ctx_bytes: int = 0
+    batch_hint: int = 0
+    """Packets abreast that it likes; 0: not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hello:
     """What a node says of itself; nothing on the machine was changed to learn it."""
 
@@ -27,8 +51,7 @@ class Hello:
     """``uname -m``."""
     kernel: str
     cpu_features: tuple[str, ...]
-    implementations: tuple[dict[str, object], ...]
-    """One dict an implementation: alg, driver, tag, isa, kind, priority, constant_time, runnable, checked."""
+    implementations: tuple[ImplementationInfo, ...]
     suites: tuple[str, ...]
 
 

@@ -14,7 +14,7 @@ import sys
 
 import gateway
 from gateway.errors import UnusableError
-from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
+from gateway.node.base import Hello, ImplementationInfo, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
 from gateway.node.protocol import PROTOCOL_VERSION
 from gateway.node.server import run_node
 
@@ -88,29 +88,30 @@ def missing(family: socket.AddressFamily = socket.AF_INET) -> str:
     return f"the kernel refuses an ESP SA: {os.strerror(number)}"
 
 
-def drivers(proc_crypto: str = "/proc/crypto") -> tuple[dict[str, object], ...]:
+def drivers(proc_crypto: str = "/proc/crypto") -> tuple[ImplementationInfo, ...]:
     """The kernel's crypto drivers as ``hello`` lists implementations; empty without /proc/crypto."""
     try:
         with open(proc_crypto, encoding="ascii") as file:
             entries = file.read().split("\n\n")
     except OSError:
         return ()
-    found: list[dict[str, object]] = []
+    found: list[ImplementationInfo] = []
     for entry in entries:
         pairs = (line.partition(":") for line in entry.splitlines())
         fields = {name.strip(): value.strip() for name, _, value in pairs}
         if "driver" in fields:
             found.append(
-                {
-                    "alg": fields.get("name", ""),
-                    "driver": f"{fields['driver']}/kernel",
-                    "tag": "kernel",
-                    "isa": fields.get("module", ""),
-                    "kind": fields.get("type", ""),
-                    "priority": int(fields.get("priority", "0")),
-                    "runnable": True,
-                    "checked": fields.get("selftest", ""),
-                }
+                ImplementationInfo(
+                    alg=fields.get("name", ""),
+                    driver=f"{fields['driver']}/kernel",
+                    tag="kernel",
+                    isa=fields.get("module", ""),
+                    kind=fields.get("type", ""),
+                    priority=int(fields.get("priority", "0")),
+                    constant_time=None,
+                    runnable=True,
+                    checked="passed" if fields.get("selftest") == "passed" else "not run",
+                )
             )
     return tuple(found)
 

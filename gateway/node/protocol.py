@@ -33,6 +33,9 @@ unknown-op
 no-path         an operation that needs ``open_path`` first
 path-ended      the data path ended by itself (TUN deleted, namespace gone): the measurement failed
 kernel-lacks    this kernel lacks a module or feature; the message names it
+not-supported   this node has no such data path, or not yet
+internal        a bug in the node; the message names it, without arguments where keys were among them
+error           anything else: a program has no use for more than the message
 ==============  ====================================================================================
 """
 

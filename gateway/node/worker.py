@@ -20,7 +20,16 @@ from dataplane import (
     suites,
 )
 from gateway.errors import GwbenchError, MeasurementError, UnusableError
-from gateway.node.base import Hello, LoopCounters, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
+from gateway.node.base import (
+    Hello,
+    ImplementationInfo,
+    LoopCounters,
+    NodeCounters,
+    PathConfig,
+    PathInfo,
+    SaConfig,
+    SaCounters,
+)
 from gateway.node.process import interface_counters, threads_cpu_ns
 from gateway.node.protocol import PROTOCOL_VERSION
 from gateway.node.server import run_node
@@ -45,7 +54,7 @@ class DataplaneBackend:
             machine=system.machine,
             kernel=system.release,
             cpu_features=cpu_features(),
-            implementations=tuple(dataclasses.asdict(impl) for impl in implementations()),
+            implementations=tuple(ImplementationInfo(**dataclasses.asdict(impl)) for impl in implementations()),
             suites=tuple(suite.name for suite in suites()),
         )
 

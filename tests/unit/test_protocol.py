@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -14,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import MeasurementError, UnusableError
-from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
+from gateway.node import protocol
+from gateway.node.base import Hello, ImplementationInfo, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
 from gateway.node.client import NodeClient
 from gateway.node.codec import decode_line, encode_line, from_dict, to_arguments, to_dict
+from gateway.node.kernel import drivers
 from gateway.node.protocol import MAX_LINE_BYTES, OPERATIONS, PROTOCOL_VERSION, SAS_A_LINE
 from gateway.node.server import Server
 
@@ -32,6 +35,7 @@ SA = SaConfig(
     auth_key=bytes(range(100, 132)),
     salt=b"",
 )
+IMPLEMENTATION = ImplementationInfo("cbc(aes)", "cbc-aes/x", "x", "any", "cipher", 1, None, True, "passed")
 COUNTERS = NodeCounters(
     sas=(SaCounters(7, "in", 1, 2, 3, {"state_seq_error": 4}, 5, "valid", "x + y"),),
     loop={"udp_sends": 1 << 60},
@@ -53,7 +57,7 @@ class RecordingBackend:
     """SAs that the path pretends to have."""
 
     def hello(self) -> Hello:
-        return Hello("worker", PROTOCOL_VERSION, "1", "m", "k", ("aesni",), ({"alg": "cbc(aes)"},), ("null",))
+        return Hello("worker", PROTOCOL_VERSION, "1", "m", "k", ("aesni",), (IMPLEMENTATION,), ("null",))
 
     def open_path(self, config: PathConfig) -> PathInfo:
         self.calls.append(("open_path", config))
@@ -340,3 +344,27 @@ def test_noise_on_stdout_is_an_error_not_a_hang(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(UnusableError, match="not JSON"):
         client.hello()
     client.close()
+
+
+def test_every_error_code_of_a_node_is_in_the_table() -> None:
+    root = Path(__file__).resolve().parents[2]
+    table = protocol.__doc__ or ""
+    python = "".join((root / "gateway/node" / f).read_text() for f in ("server.py", "worker.py", "kernel.py"))
+    c = "".join(file.read_text() for file in (root / "csrc/node").glob("*.c"))
+    used = {m for pair in re.findall(r'code"?[=:] ?"([a-z-]+)"|, "([a-z]+-[a-z]+)"\s*\)', python) for m in pair if m}
+    used |= set(re.findall(r'node_fail\([^,]*f, "([a-z-]+)"', c))
+    assert {"bad-request", "no-path", "not-supported", "internal", "error", "kernel-lacks"} <= used
+    assert {code for code in used if not re.search(rf"^{code} ", table, re.MULTILINE) and code != "unknown-op"} == set()
+
+
+def test_the_kernels_drivers_are_listed_as_ours_are(tmp_path: Path) -> None:
+    crypto = tmp_path / "crypto"
+    crypto.write_text(
+        "name         : cbc(aes)\ndriver       : cbc-aes-aesni\nmodule       : aesni_intel\npriority     : 400\n"
+        "selftest     : passed\ntype         : skcipher\n\nname         : x\ndriver       : y\nselftest     : unknown\n"
+    )
+    first, second = drivers(str(crypto))
+    assert (first.alg, first.driver, first.kind) == ("cbc(aes)", "cbc-aes-aesni/kernel", "skcipher")
+    assert (first.priority, first.constant_time, first.checked) == (400, None, "passed")
+    assert second.checked == "not run"
+    assert from_dict(ImplementationInfo, json.loads(json.dumps(to_dict(first)))) == first

@@ -164,8 +164,8 @@ def test_hello_before_anything_is_opened(nodes: tuple[NodeClient, NodeClient]) -
     hello = nodes[0].hello()
     assert hello.kind == "worker" and hello.protocol == PROTOCOL_VERSION
     assert {"aes256-sha256", "aes128gcm16", "null"} <= set(hello.suites)
-    generic = [impl for impl in hello.implementations if impl["tag"] == "generic"]
-    assert generic and all(impl["checked"] == "passed" for impl in generic)
+    generic = [impl for impl in hello.implementations if impl.tag == "generic"]
+    assert generic and all(impl.checked == "passed" for impl in generic)
     with pytest.raises(UnusableError) as caught:
         nodes[0].counters()
     assert caught.value.code == "no-path"
