@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 
 from gateway.vectors.document import Fields
-from gateway.vectors.kat import Question
 from gateway.vectors.outcome import Book
+from gateway.vectors.question import Question
 
 CIPHER = re.compile(r"(?:aes-?(?:128|192|256)?-?(?P<a>cbc|ctr))|(?:(?P<b>cbc|ctr)[-(]aes)")
 MAC = re.compile(r"sha-?2?-?(?P<size>256|512|1)(?!\d)")

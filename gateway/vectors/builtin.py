@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataplane
-from gateway.vectors.kat import lacking
 from gateway.vectors.outcome import Outcome
+from gateway.vectors.question import lacking
 
 NAME = "built in"
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import dataplane as dp
 from gateway.vectors.document import Document, Fields, fields
-from gateway.vectors.kat import Question, ask, implementations_of, lacking
+from gateway.vectors.kat import ask
 from gateway.vectors.outcome import Book
+from gateway.vectors.question import Question, implementations_of, lacking
 
 SUITES = {
     ("aes-gcm-16", "none"): "aes{}gcm16",

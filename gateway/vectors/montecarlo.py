@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import dataplane
 from dataplane.lanes import Lanes
 from gateway.vectors.document import Fields
-from gateway.vectors.kat import implementations_of, lacking, table_algorithm
 from gateway.vectors.outcome import Book
+from gateway.vectors.question import implementations_of, lacking, table_algorithm
 
 STEPS = 1000
 DIGEST_BYTES = {"sha1": 20, "sha256": 32, "sha512": 64}

@@ -18,6 +18,7 @@ from gateway.errors import UnusableError
 from gateway.vectors import authenc, captures, document
 from gateway.vectors import kat as kat_module
 from gateway.vectors.outcome import Outcome
+from gateway.vectors.question import Question
 from gateway.vectors.run import load, run
 
 DATA = Path(__file__).resolve().parents[1] / "vectors" / "data"
@@ -327,7 +328,7 @@ def test_replay_of_numbers_that_no_sender_makes(tmp_path: Path) -> None:
 
 
 def test_limits_of_others_are_named_and_ours_have_none() -> None:
-    question = kat_module.Question("q", "aead", False, bytes(16), bytes(257), b"", b"", b"", bytes(16), True, True)
+    question = Question("q", "aead", False, bytes(16), bytes(257), b"", b"", b"", bytes(16), True, True)
     ours = dp.find_impl("gcm-aes-generic/gwbench")
     assert kat_module.beyond(ours, question) == ""
     theirs = dataclasses.replace(ours, driver="gcm-aes-openssl/openssl", tag="openssl")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gateway.vectors import document
-from gateway.vectors.kat import AEAD, Layout, Question, runnable, table_algorithm
 from gateway.vectors.kat import questions as questions_of
+from gateway.vectors.question import AEAD, Layout, Question, runnable, table_algorithm
 
 __all__ = ["AEAD", "DATA", "FILES", "Layout", "Question", "load", "questions", "runnable", "table_algorithm"]
 
