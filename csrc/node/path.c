@@ -10,23 +10,9 @@
 #include "netif.h"
 #include "protocol.h"
 
-const node_word node_offloads[] = {{"tun-tso", GW_OFF_TUN_TSO}, {"udp-gso", GW_OFF_UDP_GSO},
-								   {"udp-gro", GW_OFF_UDP_GRO}, {"tun-coalesce", GW_OFF_TUN_COALESCE},
-								   {"tun-uso", GW_OFF_TUN_USO}, {NULL, 0}};
-
-const node_word *node_find_word(const node_word *words, const char *name)
-{
-	for (; words->name; words++)
-		if (!strcmp(words->name, name)) return words;
-	return NULL;
-}
-
-int node_need_path(node *n, node_failure *f)
-{
-	if (n->dp) return 0;
-	snprintf(f->hint, sizeof f->hint, "open_path comes first");
-	return node_fail(f, "no-path", "no path is open");
-}
+static const node_word offloads[] = {{"tun-tso", GW_OFF_TUN_TSO}, {"udp-gso", GW_OFF_UDP_GSO},
+									 {"udp-gro", GW_OFF_UDP_GRO}, {"tun-coalesce", GW_OFF_TUN_COALESCE},
+									 {"tun-uso", GW_OFF_TUN_USO}, {NULL, 0}};
 
 void node_close_path(node *n)
 {
@@ -37,13 +23,6 @@ void node_close_path(node *n)
 	free(n->counted);
 	n->sas = NULL;
 	n->counted = NULL;
-}
-
-void node_write_empty(node *n)
-{
-	node_result(n);
-	json_begin(&n->out, '{');
-	json_end(&n->out, '}');
 }
 
 /* ---- open_path ---- */
@@ -81,10 +60,10 @@ static int read_offload(const argument_texts *texts, uint32_t *offload, node_fai
 
 	*offload = 0;
 	for (size_t i = 0; i < texts->count; i++, name += strlen(name) + 1) {
-		const node_word *word = node_find_word(node_offloads, name);
+		const node_word *word = node_find_word(offloads, name);
 		if (!word) {
 			size_t used = (size_t)snprintf(f->hint, sizeof f->hint, "there are:");
-			for (const node_word *w = node_offloads; w->name && used < sizeof f->hint; w++)
+			for (const node_word *w = offloads; w->name && used < sizeof f->hint; w++)
 				used += (size_t)snprintf(f->hint + used, sizeof f->hint - used, " %s", w->name);
 			return node_fail(f, "error", "no offload is called '%.64s'", name);
 		}
@@ -157,7 +136,7 @@ static void write_path(node *n, const gw_dp_info *info)
 	json_put_count(&n->out, "port", info->local.port);
 	json_key(&n->out, "offload");
 	json_begin(&n->out, '[');
-	for (const node_word *w = node_offloads; w->name; w++)
+	for (const node_word *w = offloads; w->name; w++)
 		if (info->offload & w->value) json_text(&n->out, w->name);
 	json_end(&n->out, ']');
 	json_put_count(&n->out, "gso_max_segments", info->gso_max_segments);

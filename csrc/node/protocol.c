@@ -25,24 +25,9 @@ static const struct {
 };
 #define N_OPERATIONS (sizeof operations / sizeof operations[0])
 
-static void answer_begin(node *n, const char *id, bool ok)
-{
-	json_begin(&n->out, '{');
-	json_key(&n->out, "id");
-	json_raw(&n->out, id);
-	json_key(&n->out, "ok");
-	json_bool(&n->out, ok);
-}
-
-void node_result(node *n)
-{
-	answer_begin(n, n->request->id, true);
-	json_key(&n->out, "result");
-}
-
 static void answer_failure(node *n, const char *id, const node_failure *f)
 {
-	answer_begin(n, id, false);
+	node_answer_begin(n, id, false);
 	json_key(&n->out, "error");
 	json_begin(&n->out, '{');
 	json_put_text(&n->out, "code", f->code);
