@@ -17,7 +17,7 @@ from tests.kernel.tunnel_vm import FAMILY, INNER, SPI_IN, SPI_OUT, Lab, settled,
 PACKETS = 600
 DISTURBANCES = {
     "loss 1%": "loss 1%",
-    "reorder 25%": "delay 10ms reorder 25% 50%",
+    "reorder 25%": "delay 50ms reorder 25% 50%",
     "duplicate 10%": "duplicate 10%",
     "delay 50ms": "delay 50ms",
     "corrupt 5%": "corrupt 5%",

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections import Counter
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -128,12 +129,16 @@ def run_iperf3(lab: Lab, cell: Cell, seconds: int = 4) -> dict[str, Any]:
 
 
 def tally(got: list[bytes], sent: list[bytes]) -> dict[str, int]:
-    """How a lossy direction ended: distinct datagrams that arrived, copies, and what nobody had sent."""
+    """How a lossy direction ended: distinct datagrams that arrived, those after one that was sent later, copies, and
+    what nobody had sent."""
     counts = Counter(got)
-    known = set(sent)
+    known = {datagram: i for i, datagram in enumerate(sent)}
+    places = [known[datagram] for datagram in got if datagram in known]
+    late = sum(place < highest for place, highest in zip(places, accumulate(places, max), strict=True))
     return {
         "sent": len(sent),
         "distinct": sum(1 for datagram in counts if datagram in known),
+        "late": late,
         "copies": sum(n - 1 for n in counts.values()),
         "foreign": sum(n for datagram, n in counts.items() if datagram not in known),
     }
