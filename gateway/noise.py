@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,50 +45,6 @@ def parse_proc_stat(text: str, tick_ns: int) -> tuple[int, int]:
         raise ValueError("/proc/stat does not begin with a cpu line")
     user, nice, system, _idle, _iowait, irq, softirq, steal = (int(x) for x in fields[1:9])
     return (user + nice + system + irq + softirq) * tick_ns, steal * tick_ns
-
-
-def process_cpu_ns(pid: int, proc: Path = Path("/proc")) -> int:
-    """CPU time of all threads of a process from schedstat (exact), 0 when it has ended."""
-    total = 0
-    try:
-        for task in (proc / str(pid) / "task").iterdir():
-            try:
-                total += int((task / "schedstat").read_text().split()[0])
-            except FileNotFoundError:
-                continue
-    except OSError:
-        return 0
-    return total
-
-
-class OwnCpu:
-    """CPU time of our processes, monotonic: what an ended one had used stays in the sum."""
-
-    def __init__(self, proc: Path = Path("/proc")) -> None:
-        self._proc = proc
-        self._last: dict[int, int] = {}
-
-    def read(self, pids: Iterable[int]) -> int:
-        """Sum over every process that was ever named."""
-        for pid in pids:
-            self._last[pid] = max(self._last.get(pid, 0), process_cpu_ns(pid, self._proc))
-        return sum(self._last.values())
-
-
-def children_of(pid: int, proc: Path = Path("/proc")) -> set[int]:
-    """All descendants of a process, itself included."""
-    parents: dict[int, int] = {}
-    for entry in proc.iterdir():
-        if entry.name.isdigit():
-            try:
-                # the command in parentheses may hold blanks and parentheses itself
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except (OSError, IndexError, ValueError):
-                continue
-    found = {pid}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found
 
 
 def cpu_times(wall_ns: int, own_ns: int, proc: Path = Path("/proc")) -> CpuTimes:

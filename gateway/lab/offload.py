@@ -68,12 +68,6 @@ def _feature_names(sock: socket.socket, interface: str) -> list[str]:
     ]
 
 
-def read_features(namespace: NetworkNamespace, interface: str) -> dict[str, bool]:
-    """Active offload features of one interface, by the kernel's names."""
-    with namespace.entered(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        return _read(sock, interface)
-
-
 def _read(sock: socket.socket, interface: str) -> dict[str, bool]:
     names = _feature_names(sock, interface)
     blocks = (len(names) + 31) // 32

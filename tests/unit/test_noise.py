@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from gateway.noise import (
     CpuTimes,
-    OwnCpu,
     as_json,
-    children_of,
     cpu_times,
     noise_between,
     parse_proc_stat,
-    process_cpu_ns,
 )
 
 S = 1_000_000_000
@@ -53,39 +46,6 @@ def test_dirty_above_the_limits(busy: int, steal: int, own: int, reason: str) ->
 def test_an_interval_without_length_is_an_error() -> None:
     with pytest.raises(ValueError, match="no length"):
         noise_between(CpuTimes(5, 0, 0, 0), CpuTimes(5, 0, 0, 0))
-
-
-def test_own_cpu_keeps_what_an_ended_process_had_used(tmp_path: Path) -> None:
-    def write(pid: int, *threads: int) -> None:
-        for tid, ns in enumerate(threads):
-            task = tmp_path / str(pid) / "task" / str(tid)
-            task.mkdir(parents=True, exist_ok=True)
-            (task / "schedstat").write_text(f"{ns} 5 6\n")
-
-    own = OwnCpu(tmp_path)
-    write(1, 100, 20)
-    write(2, 3)
-    assert own.read([1, 2]) == 123
-    for path in sorted((tmp_path / "1").rglob("*"), reverse=True):
-        path.unlink() if path.is_file() else path.rmdir()
-    write(2, 10)
-    assert own.read([1, 2, 99]) == 130
-
-
-def test_a_busy_child_is_ours_and_measured() -> None:
-    code = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\ninput()"
-    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
-    try:
-        deadline = time.monotonic() + 20
-        while process_cpu_ns(child.pid) < 0.3 * S:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        assert {os.getpid(), child.pid} <= children_of(os.getpid())
-        assert os.getpid() not in children_of(child.pid)
-    finally:
-        child.kill()
-        child.communicate()
-    assert process_cpu_ns(child.pid) == 0
 
 
 def test_this_machines_numbers_move_forward() -> None:
