@@ -121,6 +121,7 @@ static const struct {
 	LOOP(spins),
 	LOOP(coalesce_bad_checksum),
 	LOOP(mss_clamped),
+	LOOP(peer_moves),
 	LOOP(udp_send_too_big),
 	LOOP(cpu_ns),
 	LOOP(started_ns),
