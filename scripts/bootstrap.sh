@@ -32,6 +32,7 @@ test)
 	# The kernel in a virtual machine: virtme-ng is a wheel and brings the rest.
 	has qemu-system-x86_64 || lacks qemu-system-x86
 	has depmod || lacks kmod
+	has file || lacks file
 	has busybox || lacks busybox-static
 	# Implementations of others, which ours are compared with: loaded at run time, never required.
 	libraries=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p)
