@@ -7,16 +7,19 @@ A command is a module ``gateway/commands/NAME.py`` with ``add_arguments(parser)`
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import importlib.util
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from gateway import __version__
 from gateway.cleanup import SIGNALS, CleanupStack, Interrupted
-from gateway.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNUSABLE, GwbenchError
+from gateway.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNUSABLE, GwbenchError, UnusableError
 
 COMMANDS = (
     ("start", "doctor", "what this machine or router has and lacks; changes nothing"),
@@ -73,6 +76,14 @@ def _fail(message: str) -> None:
     print(f"gwbench: {' '.join(message.split())}", file=sys.stderr)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, without the whole usage and without the names of our functions."""
+
+    def error(self, message: str) -> NoReturn:
+        message = re.sub(r"invalid (?:_\w+|int|float) value: (.*)", r"\1 is no usable number", message)
+        raise UnusableError(message, f"{self.prog} --help")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     try:
@@ -100,6 +111,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A reader that went away; the interpreter must not complain at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        # What is still buffered cannot be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail(f"cannot write the output: {error.strerror}")
+        return EXIT_UNUSABLE
 
 
 def _main(argv: list[str]) -> int:
@@ -115,7 +133,7 @@ def _main(argv: list[str]) -> int:
         _fail(f"there is no command {name!r}; there are: {', '.join(known)}")
         return EXIT_UNUSABLE
     module = importlib.import_module(f"gateway.commands.{name}")
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"gwbench {name}",
         description=module.__doc__,
         epilog=f"example:\n  {module.EXAMPLE}",
@@ -125,7 +143,7 @@ def _main(argv: list[str]) -> int:
     module.add_arguments(parser)
     try:
         arguments = parser.parse_args(argv[1:])
-    except SystemExit as error:  # argparse has printed its line already
+    except SystemExit as error:  # --help
         return int(error.code or 0)
     return int(module.run(arguments))
 

@@ -7,6 +7,7 @@ compared in interleaved rounds; every packet must be accounted for, or the resul
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +90,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     load.add_argument("-R", "--reverse", action="store_true", help="the server sends")
     load.add_argument("--bidir", action="store_true", help="both send")
     load.add_argument("-u", "--udp", action="store_true", help="UDP instead of TCP")
-    load.add_argument("-b", "--bitrate", default="", metavar="N[KMG]", help="target; UDP's default is iperf3's 1M")
+    load.add_argument(
+        "-b", "--bitrate", type=_bitrate, default="", metavar="N[KMG]", help="target; UDP's default is iperf3's 1M"
+    )
     load.add_argument(
         "-l", "--length", type=_size, default=0, metavar="N[K]", help="bytes of a write or datagram (UDP: what fits)"
     )
@@ -205,6 +208,13 @@ def _port(text: str) -> int:
     if not 1 <= value <= 65535:
         raise argparse.ArgumentTypeError(f"{text} is not a port")
     return value
+
+
+def _bitrate(text: str) -> str:
+    # iperf3 takes 1X for 1 bit/s and -5 for no limit at all.
+    if text and re.fullmatch(r"\d+(\.\d+)?[KMGT]?(/\d+)?", text, re.ASCII | re.IGNORECASE) is None:
+        raise argparse.ArgumentTypeError(f"{text} is not a number with K, M, G or nothing behind it")
+    return text
 
 
 def _size(text: str) -> int:

@@ -181,7 +181,7 @@ def run(
                 processes.append(sender)
                 live = _follow(load, binary, sender, listener, output, interface, on_interval, watch)
                 status = sender.wait()
-                _wait_for_end(listener)
+                listener_status = _wait_for_end(listener)
             finally:
                 for process in processes:
                     _end(process)
@@ -192,10 +192,13 @@ def run(
             try:
                 result = parse(text if "{" in text else text + words, direction=load.directions()[0])
             except Iperf3Error as error:
-                if listener.returncode is not None and listener.returncode < 0 and listener.returncode != -15:
+                if listener_status is not None and listener_status < 0:
                     raise Iperf3Error(
-                        f"iperf3's server was killed by signal {-listener.returncode}", code="iperf3-killed"
+                        f"iperf3's server was killed by signal {-listener_status}", code="iperf3-killed"
                     ) from error
+                refused = re.search(r"parameter error - ([^\n\"]+)", text + words)
+                if refused is not None:
+                    raise UnusableError(f"iperf3 refuses its options: {refused.group(1)}", code="iperf3") from error
                 raise
     if on_interval is not None:
         for interval in result.intervals[len(live) :]:
@@ -302,12 +305,13 @@ def _wait_until_listening(listener: subprocess.Popen[Any], port: int, output: IO
     raise UnusableError("iperf3's server did not listen within 5 s", code="iperf3")
 
 
-def _wait_for_end(listener: subprocess.Popen[Any]) -> None:
-    """Lets the one-off server finish."""
+def _wait_for_end(listener: subprocess.Popen[Any]) -> int | None:
+    """Lets the one-off server finish; its status, or None when it is we who end it."""
     try:
-        listener.wait(timeout=2.0)
+        return listener.wait(timeout=2.0)
     except subprocess.TimeoutExpired:
         listener.terminate()
+        return None
 
 
 def _children_cpu_ns() -> int:

@@ -103,3 +103,27 @@ def test_privileged_needs_both_capabilities() -> None:
     assert userns.privileged("CapEff:\t000001ffffffffff\n")
     assert not userns.privileged("CapEff:\t0000000000000000\n")
     assert not userns.privileged("CapEff:\t0000000000001000\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-t", "x"], "'x' is no usable number"),
+        (["-t", "-1"], "-1 is not at least 1"),
+        (["-b", "1X"], "1X is not a number"),
+        (["--rou", "3"], "unrecognized arguments"),
+    ],
+)
+def test_a_bad_argument_is_one_line(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    assert cli.main(["iperf", *words]) == 2
+    line = capsys.readouterr().err
+    assert said in line and line.count("\n") == 1 and "_" not in line and "usage" not in line
+
+
+def test_a_full_disk_behind_stdout_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gateway.cli", "selftest"], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr and "cannot write the output: No space left on device" in done.stderr
