@@ -255,7 +255,7 @@ def test_estimates_are_called_so(name: str, capsys: pytest.CaptureFixture[str]) 
         (["--compare-rivals", "--format", "tcrypt"], "table of its own"),
         (["--impl", "nonsense"], "no implementation is called"),
         (["--compare", "sm8650", "--from-icount"], "no instruction counts stand for"),
-        (["--json", "/nonexistent/x.json"], "cannot write"),
+        (["--json", "/dev/null/x.json"], "cannot write"),
     ],
 )
 def test_command_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--impl", "altivec"], "there are: auto"),
         (["--frames", "37"], "numbers from 38"),
         (["--batch", "x"], "no list of numbers"),
-        (["--cost", "/nonexistent/c.json"], "cannot write"),
+        (["--cost", "/dev/null/c.json"], "cannot write"),
         (["--cost", "-", "--json"], "one document"),
     ],
 )
