@@ -1,0 +1,20 @@
+"""The console script. Imports nothing that takes time before signals are caught: Ctrl-C while Python still imports
+ends like any other, with one line and 130; from then on :class:`gateway.cleanup.CleanupStack` takes over."""
+
+import os
+import signal
+import types
+
+
+def _interrupted(number: int, frame: types.FrameType | None) -> None:
+    os.write(2, b"gwbench: interrupted\n")
+    os._exit(130)  # nothing has been made yet, and half-imported modules cannot be unwound
+
+
+def main() -> int:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupted)
+    from gateway.cli import main as cli
+
+    return cli()
