@@ -271,10 +271,22 @@ def ratios(measured: Measured) -> list[dict[str, Any]]:
 # ---- where results are kept ----
 
 
+def _home(environ: Mapping[str, str]) -> str:
+    """HOME, or what the password file says where a service starts us without one; / only when neither knows."""
+    if environ.get("HOME"):
+        return environ["HOME"]
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return "/"
+
+
 def results_directory(environ: Mapping[str, str] = os.environ) -> Path:
     """XDG_STATE_HOME/gwbench/results, by default ~/.local/state/gwbench/results."""
     base = environ.get("XDG_STATE_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME", "/")) / ".local" / "state"
+    root = Path(base) if base.startswith("/") else Path(_home(environ)) / ".local" / "state"
     return root / "gwbench" / "results"
 
 

@@ -31,6 +31,13 @@ def _numbers(text: str) -> tuple[int, ...]:
     return values
 
 
+def _sizes(text: str) -> tuple[int, ...]:
+    sizes = _numbers(text)
+    if max(sizes) > 16 << 20:
+        raise argparse.ArgumentTypeError(f"{max(sizes)} bytes is more than the 16777216 that are measured at most")
+    return sizes
+
+
 def _batch(text: str) -> int:
     value = int(text)
     if not 1 <= value <= 4096:
@@ -53,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--impl", default="all", metavar="all|A,B", help="tags or driver names (default: all)")
     what.add_argument("--key-bits", type=_numbers, default=(), metavar="N,N", help="XTS counts both halves")
-    what.add_argument("--bytes", type=_numbers, default=(), metavar="N,N", help="request sizes")
+    what.add_argument("--bytes", type=_sizes, default=(), metavar="N,N", help="request sizes")
     what.add_argument(
         "--batch",
         type=_batch,

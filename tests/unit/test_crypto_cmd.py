@@ -256,6 +256,7 @@ def test_estimates_are_called_so(name: str, capsys: pytest.CaptureFixture[str]) 
         (["--impl", "nonsense"], "no implementation is called"),
         (["--compare", "sm8650", "--from-icount"], "no instruction counts stand for"),
         (["--json", "/dev/null/x.json"], "cannot write"),
+        (["--bytes", "16777217"], "16777217 bytes is more than"),
     ],
 )
 def test_command_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

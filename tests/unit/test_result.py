@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -166,6 +168,11 @@ def test_saved_results_never_meet(tmp_path: Path) -> None:
 )
 def test_where_results_are_kept(environ: dict[str, str], where: str) -> None:
     assert str(result.results_directory(environ)) == where
+
+
+def test_where_results_are_kept_without_a_home() -> None:
+    home = pwd.getpwuid(os.getuid()).pw_dir
+    assert str(result.results_directory({})) == f"{home}/.local/state/gwbench/results"
 
 
 def test_write_replaces_as_a_whole(tmp_path: Path) -> None:
