@@ -235,19 +235,20 @@ def _watch(tunnel: Tunnel | None) -> Callable[[], None] | None:
 
 
 def _settled(tunnel: Tunnel | None, drain_s: float) -> tuple[NodeCounters, NodeCounters] | None:
-    """Counters after the line has drained: after ``drain_s`` nothing moves any more between two readings."""
+    """Counters after the line has drained: after ``drain_s``, a reading during which nothing moved at either end. The
+    two ends are read one after the other; a packet that passed between would be opened but never sealed."""
     if tunnel is None:
         return None
     time.sleep(drain_s)
     deadline = time.monotonic() + _SETTLE_S
     before = _moved(tunnel.counters(sas=False))
-    while time.monotonic() < deadline:
+    while True:
         time.sleep(0.02)
-        now = _moved(tunnel.counters(sas=False))
-        if now == before:
-            break
-        before = now
-    return tunnel.counters()
+        reading = tunnel.counters()
+        after = _moved(tunnel.counters(sas=False))
+        if before == _moved(reading) == after or time.monotonic() > deadline:
+            return reading
+        before = after
 
 
 def _moved(counters: Sequence[NodeCounters]) -> list[int]:
