@@ -9,7 +9,8 @@ Through the tunnel as it stands, before any speed:
   coalescing and checksums at work, which UDP does not show.
 
 One pair of sockets a family lives through it all; sockets stay in the namespace in which they were made, so a single
-thread of this process is both ends. Some 12,000 packets, about a second.
+thread of this process is both ends. Where the server is another machine it echoes, and a single socket is both ends:
+every packet then goes both ways. Some 12,000 packets, about a second.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ import os
 import select
 import socket
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gateway.errors import MeasurementError
-from gateway.lab.topology import CLIENT_V4, CLIENT_V6, SERVER_V4, SERVER_V6, Laboratory
+from gateway.lab.namespaces import NetworkNamespace
+from gateway.lab.topology import CLIENT_V4, CLIENT_V6, SERVER_V4, SERVER_V6
 
 BEYOND_MTU_BYTES = 100
 _PORT = 9077
@@ -57,46 +60,93 @@ class GateReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Host:
+    """A namespace of this machine, and its inner addresses."""
+
+    namespace: NetworkNamespace
+    v4: str
+    v6: str
+
+    def address(self, family: socket.AddressFamily) -> str:
+        return self.v4 if family == socket.AF_INET else self.v6
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """A server elsewhere that sends back what it gets, by UDP and TCP."""
+
+    ports: Mapping[tuple[socket.AddressFamily, bool], tuple[str, int]]
+    """Address and port by family, and by whether its answers carry DF."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Who talks to whom."""
+
+    client: Host
+    server: Host | Echo
+    families: tuple[socket.AddressFamily, ...] = (socket.AF_INET, socket.AF_INET6)
+
+
+def between(client: NetworkNamespace, server: NetworkNamespace) -> Pair:
+    """The laboratory's."""
+    return Pair(Host(client, CLIENT_V4, CLIENT_V6), Host(server, SERVER_V4, SERVER_V6))
+
+
+@dataclass(frozen=True, slots=True)
 class _Ends:
     family: socket.AddressFamily
     client: socket.socket
     server: socket.socket
+    """The client's own where an echo answers."""
+
+    @property
+    def ways(self) -> tuple[tuple[socket.socket, socket.socket, str], ...]:
+        if self.client is self.server:
+            return ((self.client, self.client, "there and back"),)
+        return ((self.client, self.server, "client to server"), (self.server, self.client, "server to client"))
 
 
-def run(lab: Laboratory, inner_mtu: int) -> GateReport:
+def run(pair: Pair, inner_mtu: int) -> GateReport:
     """Raises GateError at the first packet that is wrong. inner_mtu: of the TUNs, bytes."""
     report = GateReport()
     begun = time.monotonic()
     # One source of content: a packet of n bytes is any slice of it, so a shifted or mixed payload cannot match.
     content = os.urandom(inner_mtu + BEYOND_MTU_BYTES + 4096)
-    for family in (socket.AF_INET, socket.AF_INET6):
+    for family in pair.families:
         with contextlib.ExitStack() as stack:
-            ends = _udp_pair(lab, family, stack)
+            ends = None
             for df in (False, True):
+                # One pair lives through it all, but an echo with DF is another one than one without.
+                if ends is None or isinstance(pair.server, Echo):
+                    ends = _udp_pair(pair, family, df, stack)
                 _set_df(ends, df)
-                for sender, receiver, way in (
-                    (ends.client, ends.server, "client to server"),
-                    (ends.server, ends.client, "server to client"),
-                ):
+                for sender, receiver, way in ends.ways:
                     _sweep(sender, receiver, family, df, way, inner_mtu, content, report)
-        _tcp(lab, family, report)
+        _tcp(pair, family, report)
         report.families.append("IPv4" if family == socket.AF_INET else "IPv6")
     report.seconds = time.monotonic() - begun
     return report
 
 
-def _udp_pair(lab: Laboratory, family: socket.AddressFamily, stack: contextlib.ExitStack) -> _Ends:
-    addresses = (CLIENT_V4, SERVER_V4) if family == socket.AF_INET else (CLIENT_V6, SERVER_V6)
-    ends = []
-    for namespace, address in zip((lab.client, lab.server), addresses, strict=True):
-        with namespace.entered():
-            end = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
-        end.setblocking(False)
-        end.bind((address, _PORT))
-        ends.append(end)
-    ends[0].connect((addresses[1], _PORT))
-    ends[1].connect((addresses[0], _PORT))
-    return _Ends(family, ends[0], ends[1])
+def _udp_pair(pair: Pair, family: socket.AddressFamily, df: bool, stack: contextlib.ExitStack) -> _Ends:
+    client = _bound(pair.client, family, stack)
+    if isinstance(pair.server, Echo):
+        client.connect(pair.server.ports[family, df])
+        return _Ends(family, client, client)
+    server = _bound(pair.server, family, stack)
+    client.connect((pair.server.address(family), _PORT))
+    server.connect((pair.client.address(family), _PORT))
+    return _Ends(family, client, server)
+
+
+def _bound(host: Host, family: socket.AddressFamily, stack: contextlib.ExitStack) -> socket.socket:
+    with host.namespace.entered():
+        end = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
+    end.setblocking(False)
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    end.bind((host.address(family), _PORT))
+    return end
 
 
 def _set_df(ends: _Ends, df: bool) -> None:
@@ -232,30 +282,35 @@ def _drain_errors(sender: socket.socket) -> int:
             return count
 
 
-def _tcp(lab: Laboratory, family: socket.AddressFamily, report: GateReport) -> None:
-    addresses = (CLIENT_V4, SERVER_V4) if family == socket.AF_INET else (CLIENT_V6, SERVER_V6)
+def _tcp(pair: Pair, family: socket.AddressFamily, report: GateReport) -> None:
     what = f"TCP over {'IPv4' if family == socket.AF_INET else 'IPv6'}"
     with contextlib.ExitStack() as stack:
-        with lab.server.entered():
-            listener = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        with lab.client.entered():
+        with pair.client.namespace.entered():
             client = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        listener.bind((addresses[1], 0))
-        listener.listen(1)
-        listener.settimeout(_PATIENCE_S)
-        client.bind((addresses[0], 0))
+        client.bind((pair.client.address(family), 0))
         client.settimeout(_PATIENCE_S)
         try:
-            client.connect(listener.getsockname()[:2])
-            server = stack.enter_context(listener.accept()[0])
+            ends = _connected(client, pair.server, family, stack)
         except OSError as error:
             raise GateError(f"gate: {what}: no connection: {error}", code="gate") from error
-        for sender, receiver, way in (
-            (client, server, "client to server"),
-            (server, client, "server to client"),
-        ):
+        for sender, receiver, way in ends.ways:
             _tcp_one_way(sender, receiver, f"{what}, {way}")
             report.tcp_bytes += _TCP_BYTES
+
+
+def _connected(
+    client: socket.socket, server: Host | Echo, family: socket.AddressFamily, stack: contextlib.ExitStack
+) -> _Ends:
+    if isinstance(server, Echo):
+        client.connect(server.ports[family, False])
+        return _Ends(family, client, client)
+    with server.namespace.entered():
+        listener = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+    listener.bind((server.address(family), 0))
+    listener.listen(1)
+    listener.settimeout(_PATIENCE_S)
+    client.connect(listener.getsockname()[:2])
+    return _Ends(family, client, stack.enter_context(listener.accept()[0]))
 
 
 def _tcp_one_way(sender: socket.socket, receiver: socket.socket, what: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from dataplane import DataplaneError, find_suite, inner_mtu
 from gateway.errors import UnusableError
@@ -62,7 +63,7 @@ class Tunnel:
     inner_mtu: int
     """Bytes."""
     implementation: str = ""
-    """What runs, by driver names."""
+    """What runs, by driver names; at the right end, which is the one that is measured."""
     paths: dict[str, PathInfo] = field(default_factory=dict)
     hellos: dict[str, Hello] = field(default_factory=dict)
     spis: dict[str, int] = field(default_factory=dict)
@@ -94,30 +95,59 @@ def inner_mtu_of(suite: str, encap: str = "udp", outer: str = "ipv4") -> int:
     return mtu
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a tunnel that is to be opened."""
+
+    name: str
+    outer: str
+    """Its own outer address."""
+    path: PathConfig
+    implementation: str
+    """A wish."""
+    start: Callable[[], Node]
+    """Started, or what runs already: :func:`connect` closes it when it fails."""
+    seen_as: str = ""
+    """Its outer address as the other end must write it, where a NAT stands between; empty = ``outer``."""
+
+
 def open_tunnel(lab: Laboratory, config: TunnelConfig, make: NodeMaker = worker) -> Tunnel:
     """Starts both nodes, opens their paths, installs two SAs with keys that were never used before."""
     mtu = inner_mtu_of(config.suite, config.encap, config.outer)
+    left, right = (
+        End(
+            site.name,
+            config.address(site),
+            PathConfig(
+                local=config.address(site),
+                port=PORT if config.encap == "udp" else 0,
+                encap=config.encap,
+                udp_checksum=config.udp_checksum,
+                tun=TUN,
+                mtu=mtu,
+                routes=other.prefixes,
+                offload=config.offload,
+                txqueuelen=config.txqueuelen,
+            ),
+            config.implementation,
+            partial(make, site),
+        )
+        for site, other in zip(lab.sites, reversed(lab.sites), strict=True)
+    )
+    return connect(left, right, config, mtu, lab=True)
+
+
+def connect(left: End, right: End, config: TunnelConfig, mtu: int, *, lab: bool = False) -> Tunnel:
+    """Both ends up, and two SAs with keys that were never used before. lab: permits suites that do not encrypt."""
     started: list[Node] = []
     try:
-        for site in lab.sites:
-            started.append(make(site))
+        for end in (left, right):
+            started.append(end.start())
         tunnel = Tunnel(config, started[0], started[1], mtu)
-        for node, site, other in zip(started, lab.sites, reversed(lab.sites), strict=True):
-            tunnel.hellos[site.name] = node.hello()
-            tunnel.paths[site.name] = node.open_path(
-                PathConfig(
-                    local=config.address(site),
-                    port=PORT if config.encap == "udp" else 0,
-                    encap=config.encap,
-                    udp_checksum=config.udp_checksum,
-                    tun=TUN,
-                    mtu=mtu,
-                    routes=other.prefixes,
-                    offload=config.offload,
-                    txqueuelen=config.txqueuelen,
-                )
-            )
-        _install(tunnel, lab)
+        for node, end in zip(started, (left, right), strict=True):
+            tunnel.hellos[end.name] = node.hello()
+            tunnel.paths[end.name] = node.open_path(end.path)
+        _install(tunnel, left, right, lab)
     except BaseException:
         for node in started:
             node.close()
@@ -125,30 +155,32 @@ def open_tunnel(lab: Laboratory, config: TunnelConfig, make: NodeMaker = worker)
     return tunnel
 
 
-def _install(tunnel: Tunnel, lab: Laboratory) -> None:
+def _install(tunnel: Tunnel, left: End, right: End, lab: bool) -> None:
     """An SA each way: first where it is received, then where it is sent, so that nothing arrives too early."""
-    ends = ((tunnel.left, lab.left), (tunnel.right, lab.right))
+    ends = ((tunnel.left, left), (tunnel.right, right))
     for direction, (sender, receiver) in (("forward", ends), ("reverse", ends[::-1])):
         spi = tunnel.spis[direction] = random_spi(tunnel.spis.values())
         with FreshKeys(find_suite(tunnel.config.suite)) as keys:
-            for (node, site), other, way in ((receiver, sender[1], "in"), (sender, receiver[1], "out")):
-                tunnel.implementation = node.add_sa(
+            for (node, end), other, way in ((receiver, sender[1], "in"), (sender, receiver[1], "out")):
+                runs = node.add_sa(
                     SaConfig(
                         spi=spi,
                         direction=way,
                         suite=tunnel.config.suite,
-                        local=tunnel.config.address(site),
-                        peer=tunnel.config.address(other),
+                        local=end.outer,
+                        peer=other.seen_as or other.outer,
                         peer_port=tunnel.paths[other.name].port,
-                        local_port=tunnel.paths[site.name].port,
+                        local_port=tunnel.paths[end.name].port,
                         # Mutable, so that they can be wiped; they are read before the block ends.
                         enc_key=keys.enc_key,
                         auth_key=keys.auth_key,
                         salt=keys.salt,
-                        implementation=tunnel.config.implementation,
+                        implementation=end.implementation,
                         esn=tunnel.config.esn,
                         replay_window=tunnel.config.replay_window,
-                        lab=True,
+                        lab=lab,
                     )
                 )
+                if end is right:
+                    tunnel.implementation = runs
         sender[0].set_policy(spi)

@@ -1,6 +1,6 @@
-"""Runs iperf3 between two namespaces: server and client as child processes, live lines for a person meanwhile.
+"""Runs iperf3 between two machines or namespaces: server and client as child processes, and live lines meanwhile.
 
-The server is a one-off (``-s -1``) in the server's namespace; the client's JSON is the result. Versions before 3.17
+The server is a one-off (``-s -1``) where :class:`Server` says; the client's JSON is the result. Versions before 3.17
 print it at the end only: then the live lines are read from the server's interface and are marked as such.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from gateway.errors import UnusableError
 from gateway.lab.namespaces import NetworkNamespace
@@ -148,58 +148,100 @@ def udp_window_bytes(root: Path = Path("/proc/sys/net/core")) -> int:
     return window
 
 
+class Server(Protocol):
+    """The far end of one test: a one-off, ``iperf3 -s -1``."""
+
+    def start(self, load: Load, binary: Iperf3Binary) -> None:
+        """It listens when this returns. UnusableError with the reason when it does not."""
+        ...
+
+    def moved_bytes(self, direction: str) -> int | None:
+        """What crossed the line so far, in the data's direction, for live lines; None: not known."""
+        ...
+
+    def finish(self) -> int | None:
+        """Lets it end; its status, or None when it was we who ended it."""
+        ...
+
+    def kill(self) -> None:
+        """Safe at any time, and twice."""
+        ...
+
+
+class NamespaceServer:
+    """In a namespace of this machine."""
+
+    def __init__(self, namespace: NetworkNamespace, interface: str = "lan", bind: str = "") -> None:
+        """interface: watched for live lines. bind: the address to listen at; empty = all."""
+        self._namespace = namespace
+        self._interface = interface
+        self._bind = bind
+        self._process: subprocess.Popen[Any] | None = None
+        self._output: IO[str] | None = None
+
+    def start(self, load: Load, binary: Iperf3Binary) -> None:
+        with self._namespace.entered():
+            if _is_listening(load.port, Path("/proc/thread-self/net")):
+                raise _port_taken(load.port)
+        self._output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by kill
+        command = [binary.path, "-s", "-1", "-p", str(load.port), *(["-B", self._bind] if self._bind else [])]
+        self._process = self._namespace.popen(command, stdout=self._output, stderr=self._output)
+        _wait_until_listening(self._process, load.port, self._output)
+
+    def moved_bytes(self, direction: str) -> int | None:
+        return None if self._process is None else interface_bytes(self._process.pid, self._interface, direction)
+
+    def finish(self) -> int | None:
+        return None if self._process is None else _wait_for_end(self._process)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            _end(self._process)
+        if self._output is not None:
+            self._output.close()
+
+
 def run(
     load: Load,
     client: NetworkNamespace,
-    server: NetworkNamespace,
+    server: Server,
     *,
-    interface: str = "lan",
     on_interval: Callable[[Interval], None] | None = None,
     watch: Callable[[], None] | None = None,
 ) -> LoadReport:
     """Runs one test to its end.
 
-    interface: the server's, watched for live lines where iperf3 has none. watch: called some 20 times a second, raises
-    to end the test. Raises Iperf3Error (measured but failed), UnusableError (cannot start). Leaves no process.
+    watch: called some 20 times a second, raises to end the test. Raises Iperf3Error (measured but failed),
+    UnusableError (cannot start). Leaves no process.
     """
     binary = find_iperf3()
     command = client_command(load, binary, udp_window_bytes())
-    processes: list[subprocess.Popen[Any]] = []
+    sender: subprocess.Popen[Any] | None = None
     cpu_before_ns = _children_cpu_ns()
     with tempfile.TemporaryFile("w+", errors="replace") as output, tempfile.TemporaryFile("w+") as complaints:
-        with tempfile.TemporaryFile("w+", errors="replace") as server_output:
-            with server.entered():
-                if _is_listening(load.port, Path("/proc/thread-self/net")):
-                    raise _port_taken(load.port)
-            try:
-                listener = server.popen(
-                    [binary.path, "-s", "-1", "-p", str(load.port)], stdout=server_output, stderr=server_output
-                )
-                processes.append(listener)
-                _wait_until_listening(listener, load.port, server_output)
-                sender = client.popen(command, stdout=output, stderr=complaints)
-                processes.append(sender)
-                live = _follow(load, binary, sender, listener, output, interface, on_interval, watch)
-                status = sender.wait()
-                listener_status = _wait_for_end(listener)
-            finally:
-                for process in processes:
-                    _end(process)
-            cpu_ns = _children_cpu_ns() - cpu_before_ns
-            text, words = _contents(output), _contents(complaints)
-            if status < 0:
-                raise Iperf3Error(f"iperf3 was killed by signal {-status}", code="iperf3-killed")
-            try:
-                result = parse(text if "{" in text else text + words, direction=load.directions()[0])
-            except Iperf3Error as error:
-                if listener_status is not None and listener_status < 0:
-                    raise Iperf3Error(
-                        f"iperf3's server was killed by signal {-listener_status}", code="iperf3-killed"
-                    ) from error
-                refused = re.search(r"parameter error - ([^\n\"]+)", text + words)
-                if refused is not None:
-                    raise UnusableError(f"iperf3 refuses its options: {refused.group(1)}", code="iperf3") from error
-                raise
+        try:
+            server.start(load, binary)
+            sender = client.popen(command, stdout=output, stderr=complaints)
+            live = _follow(load, binary, sender, server, output, on_interval, watch)
+            status = sender.wait()
+            server_status = server.finish()
+        finally:
+            if sender is not None:
+                _end(sender)
+            server.kill()
+        cpu_ns = _children_cpu_ns() - cpu_before_ns
+        text, words = _contents(output), _contents(complaints)
+    if status < 0:
+        raise Iperf3Error(f"iperf3 was killed by signal {-status}", code="iperf3-killed")
+    try:
+        result = parse(text if "{" in text else text + words, direction=load.directions()[0])
+    except Iperf3Error as error:
+        if server_status is not None and server_status < 0:
+            raise Iperf3Error(f"iperf3's server was killed by signal {-server_status}", code="iperf3-killed") from error
+        refused = re.search(r"parameter error - ([^\n\"]+)", text + words)
+        if refused is not None:
+            raise UnusableError(f"iperf3 refuses its options: {refused.group(1)}", code="iperf3") from error
+        raise
     if on_interval is not None:
         for interval in result.intervals[len(live) :]:
             on_interval(interval)
@@ -210,9 +252,8 @@ def _follow(
     load: Load,
     binary: Iperf3Binary,
     sender: subprocess.Popen[Any],
-    listener: subprocess.Popen[Any],
+    server: Server,
     output: IO[str],
-    interface: str,
     on_interval: Callable[[Interval], None] | None,
     watch: Callable[[], None] | None,
 ) -> list[Interval]:
@@ -221,7 +262,7 @@ def _follow(
     deadline = begun + load.omit + load.seconds + _PATIENCE_S
     live: list[Interval] = []
     direction = load.directions()[0]
-    position, last_at, last_bytes = 0, begun, _interface_bytes(listener.pid, interface, direction)
+    position, last_at, last_bytes = 0, begun, server.moved_bytes(direction)
     while sender.poll() is None:
         now = time.monotonic()
         if watch is not None:
@@ -239,7 +280,7 @@ def _follow(
                 fresh += interval_of_event(line, direction)
             position += len(text[:complete].encode())
         elif now - last_at >= load.interval_s:
-            size = _interface_bytes(listener.pid, interface, direction)
+            size = server.moved_bytes(direction)
             if size is not None and last_bytes is not None and now - begun <= load.omit + load.seconds + 0.5:
                 fresh.append(
                     Interval(
@@ -261,8 +302,8 @@ def _follow(
     return live
 
 
-def _interface_bytes(pid: int, interface: str, direction: str) -> int | None:
-    """Bytes that crossed the server's interface, seen from the process ``pid`` in its namespace."""
+def interface_bytes(pid: int, interface: str, direction: str) -> int | None:
+    """Bytes that a server's interface received (FORWARD) or sent, seen from the process ``pid`` in its namespace."""
     try:
         text = Path(f"/proc/{pid}/net/dev").read_text()
     except OSError:

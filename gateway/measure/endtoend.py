@@ -1,4 +1,4 @@
-"""The end-to-end test in the laboratory: one measurement of one candidate, and all of them in rounds."""
+"""The end-to-end test: one measurement of one candidate, and all of them in rounds, on whatever machines."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from dataplane import DataplaneError, resolve
 from gateway import noise, rounds, validity
 from gateway.errors import UnusableError
 from gateway.lab import gate, makers
-from gateway.lab.topology import CLIENT_V4, SERVER_V4, Laboratory
-from gateway.lab.tunnel import Tunnel, TunnelConfig, inner_mtu_of, open_tunnel
+from gateway.lab.topology import CLIENT_V4, SERVER_V4
+from gateway.lab.tunnel import Tunnel, inner_mtu_of
 from gateway.load import iperf3
 from gateway.load.iperf3_parse import Interval
 from gateway.measure import machine
+from gateway.measure.machines import Machines
 from gateway.measure.sample import Sample
 from gateway.node.base import OFFLOADS, NodeCounters
 from gateway.rounds import Case
@@ -91,7 +92,7 @@ def plan(options: Options) -> Plan:
                 notes.append(f"{case.suite}: nothing faster than generic runs on this CPU ({error.message})")
                 continue
         cases.append(case)
-    load = replace(options.load, congestion=_congestion(options.load))
+    load = replace(options.load, congestion=congestion(options.load))
     if load.udp and not load.length:
         # One size for all rows, so that they compare: what fits into the tunnel with the largest overhead.
         load = replace(
@@ -100,7 +101,7 @@ def plan(options: Options) -> Plan:
     return Plan(tuple(cases), tuple(notes), load)
 
 
-def _congestion(load: iperf3.Load, root: Path = Path("/proc/sys/net/ipv4")) -> str:
+def congestion(load: iperf3.Load, root: Path = Path("/proc/sys/net/ipv4")) -> str:
     """Pinned, because the machine's default decides the result: cubic where there is one."""
     try:
         available = (root / "tcp_available_congestion_control").read_text().split()
@@ -118,60 +119,44 @@ def _congestion(load: iperf3.Load, root: Path = Path("/proc/sys/net/ipv4")) -> s
 
 
 class EndToEnd:
-    """Measures candidates in one laboratory."""
+    """Measures candidates on one set of machines."""
 
-    def __init__(self, lab: Laboratory, options: Options, load: iperf3.Load, progress: Progress) -> None:
-        self._lab = lab
+    def __init__(self, machines: Machines, options: Options, load: iperf3.Load, progress: Progress) -> None:
+        self._machines = machines
         self._options = options
         self._load = load
         self._progress = progress
         self._gated: set[Case] = set()
 
     def measure(self, case: Case, number: int) -> Sample:
-        """One round of one candidate: fresh nodes, SAs and keys. GwbenchError when it cannot be measured."""
+        """One round of one candidate: fresh paths, SAs and keys. GwbenchError when it cannot be measured."""
         self._progress.candidate(case, number, self._options.rounds)
         if not case.suite:
-            self._lab.route_plain()
+            self._machines.route_plain()
             return self._measured(case, None, None)
-        self._lab.route_tunnel()  # the plain routes make room first
-        tunnel = open_tunnel(
-            self._lab,
-            TunnelConfig(
-                case.suite,
-                case.implementation,
-                offload=self._options.dataplane_offload,
-                encap=self._options.encap,
-                outer=self._options.outer,
-                udp_checksum=self._options.udp_checksum,
-            ),
-            makers.maker(self._options.gwnodes),
-        )
+        self._machines.route_tunnel()  # the plain routes make room first
+        tunnel = self._machines.open(case)
         try:
             report = None
             if case not in self._gated:
                 self._progress.stage("checking every packet length")
                 try:
-                    report = gate.run(self._lab, tunnel.inner_mtu)
+                    report = self._machines.gate(tunnel.inner_mtu)
                 except gate.GateError:
                     tunnel.health()  # a dead data path is the better reason
                     raise
                 self._gated.add(case)
-            self._lab.route_tunnel(tunnel.inner_mtu)
+            self._machines.route_tunnel(tunnel.inner_mtu)
             return self._measured(case, tunnel, report)
         finally:
             tunnel.close()
 
     def _measured(self, case: Case, tunnel: Tunnel | None, report: gate.GateReport | None) -> Sample:
         before = _settled(tunnel, 0.0 if report is None else validity.DRAIN_S)
-        busy_before, times_before = machine.read(), _times()
-        done = iperf3.run(
-            self._load,
-            self._lab.client,
-            self._lab.server,
-            on_interval=self._progress.interval,
-            watch=_watch(tunnel),
-        )
-        busy, disturbance = machine.between(busy_before, machine.read()), noise.noise_between(times_before, _times())
+        busy_before, times_before = self._machines.cpu(), _times()
+        done = self._machines.load(self._load, case, self._progress.interval, _watch(tunnel))
+        disturbance = noise.noise_between(times_before, _times())
+        busy = machine.between(busy_before, self._machines.cpu())
         after = _settled(tunnel, validity.DRAIN_S)
         sample = Sample(
             case=case,
@@ -188,7 +173,7 @@ class EndToEnd:
                 sample,
                 implementation=tunnel.implementation,
                 inner_mtu=tunnel.inner_mtu,
-                gateways={self._lab.left.name: left, self._lab.right.name: right},
+                gateways=dict(zip(self._machines.names, (left, right), strict=True)),
                 verdict=validity.check(
                     left,
                     right,
@@ -196,6 +181,8 @@ class EndToEnd:
                     received_bytes={f.direction: f.received_bytes for f in done.result.flows},
                     sent_bytes={f.direction: f.sent_bytes + f.omitted_bytes for f in done.result.flows},
                     outer_bytes=tunnel.config.outer_bytes,
+                    wan=self._machines.wan,
+                    line_loses=self._machines.line_loses,
                 ),
                 gate=report,
                 paths=dict(tunnel.paths),
@@ -204,9 +191,11 @@ class EndToEnd:
         return sample
 
 
-def run(lab: Laboratory, options: Options, checked: Plan, progress: Progress) -> dict[Case, list[rounds.Taken[Sample]]]:
+def run(
+    machines: Machines, options: Options, checked: Plan, progress: Progress
+) -> dict[Case, list[rounds.Taken[Sample]]]:
     """All candidates in interleaved rounds."""
-    end_to_end = EndToEnd(lab, options, checked.load, progress)
+    end_to_end = EndToEnd(machines, options, checked.load, progress)
     return rounds.run(
         checked.cases,
         options.rounds,

@@ -13,6 +13,7 @@ from gateway.lab import userns
 from gateway.lab.topology import OUTER_MTU, Laboratory
 from gateway.measure import endtoend
 from gateway.measure.endtoend import Options
+from gateway.measure.machines import LabMachines
 from gateway.measure.sample import Sample
 from gateway.measure.split import integrity_share
 from gateway.node.base import LoopCounters, NodeCounters
@@ -36,7 +37,7 @@ def run(
         recorded = environment.record()
         lab = Laboratory(options.topology, options.offload)
         cleanup.push(lab.close, "the laboratory")
-        measured = endtoend.run(lab, options, checked, Lines(console, options.rounds))
+        measured = endtoend.run(of_lab(lab, options), options, checked, Lines(console, options.rounds))
         document = result.document(
             result.recorded_command(command),
             environment.record(recorded),
@@ -48,8 +49,19 @@ def run(
         console.print()
         for line in table.render(document):
             console.print(line)
-        _deliver(document, console, json_to, save)
+        deliver(document, console, json_to, save)
     return bool(document["valid"])
+
+
+def of_lab(lab: Laboratory, options: Options) -> LabMachines:
+    """The machines that the measurement sees."""
+    config = {
+        "offload": options.dataplane_offload,
+        "encap": options.encap,
+        "outer": options.outer,
+        "udp_checksum": options.udp_checksum,
+    }
+    return LabMachines(lab, config, options.gwnodes)
 
 
 def _lab(options: Options) -> dict[str, Any]:
@@ -66,7 +78,7 @@ def _lab(options: Options) -> dict[str, Any]:
     }
 
 
-def _deliver(document: Mapping[str, Any], console: Console, json_to: TextIO | Path | None, save: bool) -> None:
+def deliver(document: Mapping[str, Any], console: Console, json_to: TextIO | Path | None, save: bool) -> None:
     if save:
         try:
             console.print(f"Saved: {result.save(document, 'iperf')}")

@@ -33,6 +33,8 @@ class NodeClient:
         if process.stdin is None or process.stdout is None:
             raise ValueError("the process needs pipes")
         self.name = name
+        self.timeout_s = TIMEOUT_S
+        """Patience for one answer."""
         self._process = process
         self._stderr = stderr
         self._to = process.stdin.fileno()
@@ -43,6 +45,8 @@ class NodeClient:
         self._next_id = 1
         self._greeted = False
         self._closed = False
+        self._lost: GwbenchError | None = None
+        """Why nothing is asked of it any more: set, and looked at, while the lock is held."""
         self._lock = threading.Lock()
 
     @property
@@ -124,29 +128,41 @@ class NodeClient:
         op: str,
         arguments: Mapping[str, object],
         keys: Mapping[str, bytes | bytearray] | None = None,
-        timeout_s: float = TIMEOUT_S,
+        timeout_s: float = 0.0,
     ) -> dict[str, Any]:
         with self._lock:
             if self._closed:
                 raise MeasurementError(f"{self.name} was closed", code="dead")
+            if self._lost is not None:
+                raise self._lost
             number = self._next_id
             self._next_id += 1
-            deadline = time.monotonic() + timeout_s
+            deadline = time.monotonic() + (timeout_s or self.timeout_s)
             line = encode_line({**arguments, "id": number, "op": op}, keys)
             try:
-                self._write(line, op, deadline)
-            finally:
-                if keys:
-                    wipe(line)
-            while True:
-                answer, _ = decode_line(self._read_line(op, deadline))
-                # An answer that came after its request had timed out is of no use any more.
-                if answer.get("id") == number:
-                    break
+                answer = self._exchange(line, op, number, deadline, bool(keys))
+            except GwbenchError as error:
+                self._failed(error)
+                raise
         if answer.get("ok") is True and isinstance(answer.get("result"), dict):
             result: dict[str, Any] = answer["result"]
             return result
         raise self._error(answer.get("error"))
+
+    def _exchange(self, line: bytearray, op: str, number: int, deadline: float, secret: bool) -> dict[str, Any]:
+        try:
+            self._write(line, op, deadline)
+        finally:
+            if secret:
+                wipe(line)
+        while True:
+            answer, _ = decode_line(self._read_line(op, deadline))
+            # An answer that came after its request had timed out is of no use any more.
+            if answer.get("id") == number:
+                return answer
+
+    def _failed(self, error: GwbenchError) -> None:
+        """A request got no answer; the lock is held."""
 
     def _error(self, error: object) -> GwbenchError:
         if not isinstance(error, dict):

@@ -90,4 +90,4 @@ def test_port_taken() -> None:
         taken.bind(("0.0.0.0", 5201))
         taken.listen()
         with pytest.raises(UnusableError, match="port 5201 is taken"):
-            iperf3.run(iperf3.Load(SERVER_V4, CLIENT_V4, seconds=1), lab.client, lab.server)
+            iperf3.run(iperf3.Load(SERVER_V4, CLIENT_V4, seconds=1), lab.client, iperf3.NamespaceServer(lab.server))

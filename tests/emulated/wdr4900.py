@@ -34,6 +34,7 @@ from gateway.lab.tunnel import Tunnel
 from gateway.load.iperf3 import Load
 from gateway.load.iperf3_parse import Interval
 from gateway.measure.endtoend import EndToEnd, Options
+from gateway.measure.laboratory import of_lab
 from gateway.measure.sample import Sample
 from gateway.rounds import Case
 
@@ -106,7 +107,7 @@ def measure(machine: emulator.Machine, roles: Sequence[str], seconds: int, seali
         load = Load(SERVER_V4, CLIENT_V4, seconds=seconds)
         options = Options(suites=(SUITE,), rounds=1, load=load, gwnodes={GATEWAY: tuple(gwnode)})
         for role in roles:
-            end_to_end = Counted(shared.fileno(), lab, options, load, Silent())
+            end_to_end = Counted(shared.fileno(), of_lab(lab, options), options, load, Silent())
             sample = end_to_end.measure(Case(role, SUITE, role), 1)
             assert sample.verdict is not None
             sas = sample.gateways[GATEWAY].sas
