@@ -40,11 +40,16 @@
     X(cbc_aes_aesni) \
     X(ctr_aes_aesni) \
     X(xts_aes_aesni) \
+    X(ecb_aes_vaes256) \
+    X(cbc_aes_vaes256) \
+    X(ctr_aes_vaes256) \
+    X(xts_aes_vaes256) \
     X(ecb_aes_vaes) \
     X(cbc_aes_vaes) \
     X(ctr_aes_vaes) \
     X(xts_aes_vaes) \
     X(gcm_aes_aesni) \
+    X(gcm_aes_vaes256) \
     X(gcm_aes_vaes) \
     X(sha256_shani) \
     X(hmac_sha256_shani) \

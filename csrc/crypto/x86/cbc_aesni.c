@@ -12,14 +12,7 @@ GW_TARGET_AESNI static void run8(gw_cbc_lanes *l, size_t blocks)
 	uint32_t rounds = l->key[0]->rounds, same = 1;
 	for (int i = 1; i < 8; i++) same &= l->key[i]->rounds == rounds;
 	if (!same) {
-		for (int i = 0; i < 8; i++) {
-			__m128i c = gw_load128(l->chain[i]);
-			for (size_t b = 0; b < blocks; b++, l->in[i] += 16, l->out[i] += 16) {
-				c = gw_aesni_encrypt1(l->key[i]->enc, l->key[i]->rounds, _mm_xor_si128(c, gw_load128(l->in[i])));
-				gw_store128(l->out[i], c);
-			}
-			gw_store128(l->chain[i], c);
-		}
+		gw_cbc_run_each(l, 8, blocks);
 		return;
 	}
 #define F(i)                                                                                                           \

@@ -75,6 +75,19 @@ static inline void gw_cbc_refill(gw_cbc_queue *q, uint32_t lane)
 	if (!gw_cbc_next_span(q, lane)) gw_cbc_next_op(q, lane);
 }
 
+/* Lane by lane, for the rare run whose keys are of different lengths. */
+GW_INLINE GW_TARGET_AESNI void gw_cbc_run_each(gw_cbc_lanes *l, int lanes, size_t blocks)
+{
+	for (int i = 0; i < lanes; i++) {
+		__m128i c = gw_load128(l->chain[i]);
+		for (size_t b = 0; b < blocks; b++, l->in[i] += 16, l->out[i] += 16) {
+			c = gw_aesni_encrypt1(l->key[i]->enc, l->key[i]->rounds, _mm_xor_si128(c, gw_load128(l->in[i])));
+			gw_store128(l->out[i], c);
+		}
+		gw_store128(l->chain[i], c);
+	}
+}
+
 /* run: encrypts `blocks` blocks in each of the lanes and moves in, out and chain on. */
 static inline __attribute__((always_inline)) void gw_cbc_schedule(gw_op *ops, size_t n, uint32_t lanes,
 																  void (*run)(gw_cbc_lanes *l, size_t blocks))

@@ -48,14 +48,7 @@ GW_TARGET_VAES static void run16(gw_cbc_lanes *l, size_t blocks)
 		same_key &= l->key[i] == l->key[0];
 	}
 	if (!same_rounds) { /* AES-128 beside AES-256: rare, lane by lane */
-		for (int i = 0; i < 16; i++) {
-			__m128i c = gw_load128(l->chain[i]);
-			for (size_t b = 0; b < blocks; b++, l->in[i] += 16, l->out[i] += 16) {
-				c = gw_aesni_encrypt1(l->key[i]->enc, l->key[i]->rounds, _mm_xor_si128(c, gw_load128(l->in[i])));
-				gw_store128(l->out[i], c);
-			}
-			gw_store128(l->chain[i], c);
-		}
+		gw_cbc_run_each(l, 16, blocks);
 		return;
 	}
 	for (uint32_t r = 0; r <= rounds; r++)
