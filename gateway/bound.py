@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+HERE = "this PC"
+THEN = "For your router: --peer root@ROUTER"
 LINE_SHARE = 0.90
 """From this share of the plain line on, the tunnel is not the limit."""
 BUSY_THREAD = 0.88
@@ -164,10 +166,10 @@ def _shares(stage_cycles: Mapping[str, int]) -> dict[str, float]:
     return {name: cycles / total for name, cycles in groups.items()} if total else {}
 
 
-def verdict(evidence: Evidence) -> list[str]:
+def verdict(evidence: Evidence, where: str = HERE, then: str = THEN) -> list[str]:
     """At most two lines: number, machine, bound, evidence; next step."""
     bound = find(evidence)
-    first = f"Verdict: {_speed(evidence.mbit_per_s)} on this PC, {bound.text} ({bound.evidence})"
+    first = f"Verdict: {_speed(evidence.mbit_per_s)} on {where}, {bound.text} ({bound.evidence})"
     better = [
         (rate, suite)
         for suite, rate in evidence.alternatives.items()
@@ -175,7 +177,7 @@ def verdict(evidence: Evidence) -> list[str]:
     ]
     if bound.kind == "crypto" and better:
         first += f"; {max(better)[1]} avoids it"
-    return [f"{first}.", "For your router: --peer root@ROUTER"]
+    return [f"{first}.", then]
 
 
 def _speed(mbit_per_s: float) -> str:

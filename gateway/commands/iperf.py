@@ -1,6 +1,7 @@
 """The end-to-end test: client, gateways and server, an ESP tunnel between them, iperf3 through it.
 
-Without --peer it happens in network namespaces of this machine (--lab), with or without root. Implementations are
+Without --peer it happens in network namespaces of this machine (--lab), with or without root. With --peer the far
+gateway is a router: a plan is shown before anything is changed there, and nothing is left. Implementations are
 compared in interleaved rounds; every packet must be accounted for, or the result is marked invalid.
 """
 
@@ -10,12 +11,15 @@ import argparse
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from gateway.errors import EXIT_FAILED, EXIT_OK, UnusableError
 
 if TYPE_CHECKING:
     from gateway.measure.endtoend import Options
+
+LAB_TOPOLOGIES = ("client", "site-to-site")
+PEER_TOPOLOGIES = ("one-arm", "endpoint")
 
 EXAMPLE = "gwbench iperf --lab --topology site-to-site -t 5 --rounds 5 --suite aes256-sha256,aes128gcm16 --json r.json"
 
@@ -26,12 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags take iperf3's short forms where they mean the same."""
     where = parser.add_argument_group("where")
     where.add_argument("--lab", action="store_true", help="in namespaces of this machine (default without --peer)")
-    where.add_argument("--peer", metavar="[USER@]HOST", help="the far gateway over ssh")
+    where.add_argument(
+        "--peer", metavar="[USER@]HOST[:PORT]", help="a router over ssh as the far gateway; needs root here"
+    )
     where.add_argument(
         "--topology",
-        choices=("client", "site-to-site"),
-        default="client",
-        help="who terminates ESP on the near side: the client itself, or a gateway before it (default: client)",
+        choices=(*LAB_TOPOLOGIES, *PEER_TOPOLOGIES),
+        default="",
+        help="--lab: who terminates ESP on the near side, the client itself or a gateway before it (default: client); "
+        "--peer: the server is here, too, on the same cable, or it is the router (default: one-arm if possible)",
     )
     where.add_argument(
         "--encap",
@@ -50,6 +57,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("default", "wire", "off"),
         default="default",
         help="of the laboratory's veths; wire: as network cards without UDP segmentation; off: none (default: default)",
+    )
+    peer = parser.add_argument_group("with --peer")
+    peer.add_argument("--dry-run", action="store_true", help="shows the plan, and changes nothing")
+    peer.add_argument("--yes", action="store_true", help="begins although the router may be in use, without asking")
+    peer.add_argument("--keep", action="store_true", help="leaves gwnode there for the next time")
+    peer.add_argument("--remote-dir", default="/tmp", metavar="DIR", help="where gwnode goes there (default: /tmp)")
+    peer.add_argument("--gwnode", default="", metavar="FILE", help="the binary for it (default: by its processor)")
+    peer.add_argument(
+        "--inner", default="", metavar="PREFIX", help="test addresses, of 198.18.0.0/15 (default: a free /24 of it)"
+    )
+    peer.add_argument(
+        "--outer-mtu", type=_mtu, default=0, metavar="N", help="between here and there, bytes (default: the devices')"
     )
     what = parser.add_argument_group("what is compared")
     what.add_argument(
@@ -111,10 +130,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks what can be checked, enters the namespace if need be, measures, prints."""
-    if arguments.peer:
-        raise UnusableError(
-            "--peer comes with another release: this one measures in the laboratory only", "gwbench iperf --lab"
-        )
+    if arguments.peer and arguments.lab:
+        raise UnusableError("--peer and --lab exclude each other")
+    topologies = PEER_TOPOLOGIES if arguments.peer else LAB_TOPOLOGIES
+    if arguments.topology and arguments.topology not in topologies:
+        where = "--peer" if arguments.peer else "the laboratory"
+        raise UnusableError(f"{where} has no topology {arguments.topology}", f"there are: {', '.join(topologies)}")
     if arguments.reverse and arguments.bidir:
         raise UnusableError("-R and --bidir exclude each other")
     if arguments.encap == "esp" and arguments.zero_udp_checksum:
@@ -125,6 +146,8 @@ def run(arguments: argparse.Namespace) -> int:
         from gateway.result import check_writable
 
         check_writable(Path(arguments.json))
+    if arguments.peer:
+        return _run_peer(arguments)
     # Before anything is imported that could start a thread.
     from gateway.lab import userns
 
@@ -137,7 +160,45 @@ def run(arguments: argparse.Namespace) -> int:
         _options(arguments),
         human(arguments.json == _STDOUT),
         command=sys.argv,
-        json_to=None if arguments.json is None else sys.stdout if arguments.json == _STDOUT else Path(arguments.json),
+        json_to=_json_to(arguments),
+        save=not arguments.no_save,
+    )
+    return EXIT_OK if valid else EXIT_FAILED
+
+
+def _json_to(arguments: argparse.Namespace) -> TextIO | Path | None:
+    return None if arguments.json is None else sys.stdout if arguments.json == _STDOUT else Path(arguments.json)
+
+
+def _run_peer(arguments: argparse.Namespace) -> int:
+    for name, given in (
+        ("--offload", arguments.offload != "default"),
+        ("--node", bool(arguments.node)),
+        ("--outer", arguments.outer != "ipv4"),
+    ):
+        if given:
+            raise UnusableError(f"{name} is the laboratory's", "with --peer the router's own address decides")
+    from gateway.output.console import human
+    from gateway.peer import session
+    from gateway.peer.address import parse
+
+    options = session.PeerOptions(
+        peer=parse(arguments.peer),
+        test=_options(arguments),
+        topology=arguments.topology,
+        inner=arguments.inner,
+        outer_mtu=arguments.outer_mtu,
+        gwnode=arguments.gwnode,
+        directory=arguments.remote_dir,
+        keep=arguments.keep,
+        yes=arguments.yes,
+        dry_run=arguments.dry_run,
+    )
+    valid = session.run(
+        options,
+        human(arguments.json == _STDOUT),
+        command=sys.argv,
+        json_to=_json_to(arguments),
         save=not arguments.no_save,
     )
     return EXIT_OK if valid else EXIT_FAILED
@@ -150,9 +211,10 @@ def _options(arguments: argparse.Namespace) -> Options:
     from gateway.measure.endtoend import Options
     from gateway.node.base import OFFLOADS
 
+    topology = LAB_TOPOLOGIES[0] if arguments.peer else arguments.topology or LAB_TOPOLOGIES[0]
     words = {name: [w.strip() for w in getattr(arguments, name).split(",") if w.strip()] for name in ("suite", "impl")}
     return Options(
-        topology=arguments.topology,
+        topology=topology,
         offload=arguments.offload,
         dataplane_offload=() if arguments.no_offload else OFFLOADS,
         encap="none" if arguments.encap == "esp" else arguments.encap,
@@ -162,7 +224,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         implementations=tuple(words["impl"]),
         rounds=arguments.rounds,
         repeats=-1 if arguments.repeats is None else arguments.repeats,
-        gwnodes=makers.parse(arguments.node, arguments.topology),
+        gwnodes=makers.parse(arguments.node, topology),
         load=Load(
             server=SERVER_V4,
             client=CLIENT_V4,
@@ -193,6 +255,13 @@ def _not_negative(text: str) -> int:
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text} is negative")
+    return value
+
+
+def _mtu(text: str) -> int:
+    value = int(text)
+    if not 576 <= value <= 9216:
+        raise argparse.ArgumentTypeError(f"{text} is not between 576 and 9216")
     return value
 
 

@@ -51,6 +51,14 @@ class NetworkNamespace:
         finally:
             os.close(home)
 
+    @classmethod
+    def current(cls, name: str) -> NetworkNamespace:
+        """The one that this process is in."""
+        namespace = cls.__new__(cls)
+        namespace.name = name
+        namespace._fd = os.open(_SELF, os.O_RDONLY | os.O_CLOEXEC)
+        return namespace
+
     @property
     def fd(self) -> int:
         """Descriptor of the namespace (``setns``, ``IFLA_NET_NS_FD``)."""

@@ -84,14 +84,14 @@ class Tunnel:
         self.right.close()
 
 
-def inner_mtu_of(suite: str, encap: str = "udp", outer: str = "ipv4") -> int:
+def inner_mtu_of(suite: str, encap: str = "udp", outer: str = "ipv4", outer_mtu: int = OUTER_MTU) -> int:
     """Largest inner packet whose outer packet fits the line between the gateways, bytes."""
     try:
-        mtu = inner_mtu(suite, OUTER_MTU, encap=encap, outer_af=6 if outer == "ipv6" else 4)
+        mtu = inner_mtu(suite, outer_mtu, encap=encap, outer_af=6 if outer == "ipv6" else 4)
     except DataplaneError as error:
         raise UnusableError(error.message, code="unknown-suite") from error
     if mtu == 0:
-        raise UnusableError(f"{suite} leaves no room for a packet on a line of {OUTER_MTU} bytes")
+        raise UnusableError(f"{suite} leaves no room for a packet on a line of {outer_mtu} bytes")
     return mtu
 
 

@@ -91,8 +91,11 @@ def deliver(document: Mapping[str, Any], console: Console, json_to: TextIO | Pat
         json_to.flush()
 
 
-def verdict(measured: Measured) -> list[str]:
-    """Of the first suite's accelerated candidate (generic where there is none); empty without a tunnel."""
+def verdict(measured: Measured, *, where: str = bound.HERE, split: bool = True, then: str = bound.THEN) -> list[str]:
+    """Of the first suite's accelerated candidate (generic where there is none); empty without a tunnel.
+
+    where: the machine that was measured. split: whether this one can tell how its time divides. then: what comes next.
+    """
     candidates = [
         (case, taken)
         for role in ("accelerated", "generic", "null")
@@ -103,7 +106,7 @@ def verdict(measured: Measured) -> list[str]:
         return []
     case, taken = candidates[0]
     plain = next((t for c, t in measured.items() if c.role == "plain"), ())
-    return bound.verdict(evidence(case, taken, plain, candidates))
+    return bound.verdict(evidence(case, taken, plain, candidates, split), where, then)
 
 
 def evidence(
@@ -111,6 +114,7 @@ def evidence(
     taken: Sequence[Taken[Sample]],
     plain: Sequence[Taken[Sample]],
     others: Sequence[tuple[Case, Sequence[Taken[Sample]]]],
+    split: bool = True,
 ) -> bound.Evidence:
     """Sums over the rounds of one candidate."""
     samples = [t.value for t in taken]
@@ -132,7 +136,7 @@ def evidence(
         cores=max(1, round(busy_wall / wall_s)),
         paced=samples[0].load.protocol == "UDP" or "-b" in samples[0].command,
         others=sum((s.noise.foreign_cores + s.noise.steal_cores) * s.wall_s for s in samples) / wall_s,
-        integrity_share=integrity_share(suite, samples[0].implementation, samples[0].inner_mtu),
+        integrity_share=integrity_share(suite, samples[0].implementation, samples[0].inner_mtu) if split else None,
         alternatives={c.suite: _median_rate(t) for c, t in others if c.role == case.role},
     )
 

@@ -42,7 +42,12 @@ class Busy:
 
 def read(root: Path = Path("/proc")) -> list[list[int]]:
     """/proc/stat's lines of all cores (first) and of each; ticks."""
-    lines = (root / "stat").read_text().splitlines()
+    return parse((root / "stat").read_text())
+
+
+def parse(text: str) -> list[list[int]]:
+    """The same of another machine's /proc/stat."""
+    lines = text.splitlines()
     return [[int(x) for x in line.split()[1:9]] for line in lines if line.startswith("cpu")]
 
 

@@ -43,13 +43,15 @@ def start_node(
     *,
     argv: Sequence[str] = (),
     netns_fd: int | None = None,
+    tun_netns_fd: int | None = None,
     launcher: Launcher | None = None,
 ) -> NodeClient:
     """Starts a node and returns its client; nothing has been asked of it yet.
 
     ``name``: for messages ("gateway-a"). ``kind``: ``worker`` (our dataplane), ``kernel`` (XFRM) or ``gwnode``;
     ``argv``: gwnode's path, behind an emulator's command line if need be.
-    ``netns_fd``: network namespace to run in (the caller keeps it open); ``launcher``: starts the process elsewhere
+    ``netns_fd``: network namespace to run in (the caller keeps it open); ``tun_netns_fd``: one for a worker's TUN
+    alone, while its outer sockets stay where it runs; ``launcher``: starts the process elsewhere
     (and then sees to its namespace itself). The child has a session of its own, so that Ctrl-C reaches the control
     plane alone, which then closes nodes in order; it ends by itself when its stdin closes or its parent dies.
     """
@@ -61,6 +63,8 @@ def start_node(
         command, enter, keep = [*argv, "--stdio"], netns_fd, None
     else:
         command = node_command(kind, None if launcher else netns_fd)
+        if tun_netns_fd is not None:
+            command += ["--tun-netns-fd", str(tun_netns_fd)]
     stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the client, which closes it
     try:
         if launcher is not None:
@@ -75,7 +79,7 @@ def start_node(
                     env=node_environment(),
                     start_new_session=True,
                     close_fds=True,
-                    pass_fds=() if keep is None else (keep,),
+                    pass_fds=[fd for fd in (keep, tun_netns_fd) if fd is not None],
                 )
     except OSError as error:
         stderr.close()

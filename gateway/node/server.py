@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from gateway.errors import GwbenchError, UnusableError
@@ -191,12 +191,12 @@ def _error(error: GwbenchError) -> dict[str, str]:
     return {"code": error.code, "message": error.message, "hint": error.hint}
 
 
-def run_node(make_backend: Callable[[], Backend], description: str) -> int:
+def run_node(make_backend: Callable[[], Backend], description: str, argv: Sequence[str] | None = None) -> int:
     """``main`` of a node process: enters its namespace, makes the backend, serves. Returns the exit status."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--netns-fd", type=int, help="inherited descriptor of the network namespace to run in")
     parser.add_argument("--parent", type=int, default=0, help="end when this process has ended")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     try:
         install_signals(arguments.parent)
         if arguments.netns_fd is not None:

@@ -56,3 +56,12 @@ def configure_tun(ifindex: int, name: str, config: PathConfig) -> None:
                 netlink.route("add", dst=str(route), oif=ifindex)
     except NetlinkError as error:
         raise UnusableError(f"cannot set {step} on {name}: {os.strerror(error.code)}") from None
+
+
+def move_tun(ifindex: int, netns_fd: int) -> None:
+    """Moves the TUN into another network namespace; its descriptor stays good. UnusableError."""
+    try:
+        with IPRoute() as netlink:
+            netlink.link("set", index=ifindex, net_ns_fd=netns_fd)
+    except NetlinkError as error:
+        raise UnusableError(f"cannot move the TUN into its namespace: {os.strerror(error.code)}") from None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import os
+import socket
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import dataplane
 import gateway
@@ -30,7 +33,7 @@ from gateway.node.base import (
     SaConfig,
     SaCounters,
 )
-from gateway.node.process import interface_counters, threads_cpu_ns
+from gateway.node.process import enter_netns, interface_counters, threads_cpu_ns
 from gateway.node.protocol import PROTOCOL_VERSION
 from gateway.node.server import run_node
 from gateway.selection import select
@@ -39,7 +42,9 @@ from gateway.selection import select
 class DataplaneBackend:
     """One data path and its SAs."""
 
-    def __init__(self) -> None:
+    def __init__(self, tun_netns_fd: int | None = None) -> None:
+        """tun_netns_fd: the network namespace that gets the TUN, while the outer sockets stay where the process is."""
+        self._tun_netns_fd = tun_netns_fd
         self._path: Dataplane | None = None
         self._loops = 0
         self._implementations: dict[tuple[int, str], str] = {}
@@ -85,8 +90,13 @@ class DataplaneBackend:
         try:
             info = path.describe()
             # Here, not above: the import costs a fifth of a second, and hello should not.
-            from gateway.node.tun import configure_tun
+            from gateway.node.tun import configure_tun, move_tun
 
+            if self._tun_netns_fd is not None:
+                # This thread goes along, for the counters of the TUN; descriptors do not care.
+                move_tun(info.ifindex, self._tun_netns_fd)
+                enter_netns(os.dup(self._tun_netns_fd))
+                info = dataclasses.replace(info, ifindex=socket.if_nametoindex(info.tun))
             configure_tun(info.ifindex, info.tun, config)
             path.start()
         except DataplaneError as error:
@@ -206,10 +216,10 @@ class DataplaneBackend:
         return UnusableError(f"{what}: {error}")
 
 
-def _fastest_backend() -> DataplaneBackend:
+def _fastest_backend(tun_netns_fd: int | None) -> DataplaneBackend:
     """With the implementations that are the fastest here; GWBENCH_SELECT says how they are found."""
     select()
-    return DataplaneBackend()
+    return DataplaneBackend(tun_netns_fd)
 
 
 def _sums(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -243,7 +253,11 @@ def _counters_of(sa: dataplane.SaCounters, implementation: str) -> SaCounters:
 
 def main() -> int:
     """Entry point of the process."""
-    return run_node(_fastest_backend, "A gwbench data path that speaks line JSON on stdin and stdout.")
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--tun-netns-fd", type=int)
+    own, rest = parser.parse_known_args()
+    what = "A gwbench data path that speaks line JSON on stdin and stdout."
+    return run_node(partial(_fastest_backend, own.tun_netns_fd), what, rest)
 
 
 if __name__ == "__main__":

@@ -52,6 +52,8 @@ def _cells(
     )
     speed = row["mbit_per_s"]
     text = "-" if speed is None else f"{speed['median']:.0f} ({speed['min']:.0f}-{speed['max']:.0f})"
+    if row.get("lower_bound") and speed is not None:
+        text = f">= {text}"
     if row["dirty_rounds"]:
         text += "*"
     if not row["valid"]:
@@ -85,6 +87,12 @@ def _columns(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _machine_line(result: Mapping[str, Any]) -> str:
+    peer = result.get("peer")
+    if peer:
+        what = ", ".join(
+            word for word in (peer["model"], peer["cpu_model"], f"{peer['cpus']} cores", peer["os"]) if word
+        )
+        return f"Measured: {peer['name']} ({what}), topology {result['lab']['topology']}; this PC is the other end."
     machine = result["environment"].get("machine", {})
     lab = result["lab"]
     what = f"{machine.get('cpu_model', 'this machine')}, {machine.get('cpus_allowed', '?')} cores"
