@@ -10,7 +10,8 @@ order. An SA::
     message["attrs"] = [("XFRMA_ALG_AEAD", {"alg_name": "rfc4106(gcm(aes))", "alg_key": key, "alg_icv_len": 128})]
     message["header"]["type"] = XFRM_MSG_NEWSA
 
-Limits that were not set are none (of bytes and packets XFRM_INF, of seconds 0). Events (:data:`GROUPS`) carry the same messages.
+Limits that were not set are none (of bytes and packets XFRM_INF, of seconds 0). Events (:data:`GROUPS`) carry the same
+messages.
 """
 
 from __future__ import annotations
@@ -115,7 +116,9 @@ class xfrm_message(nlmsg):
 
     addresses: ClassVar[dict[str, str]] = {}
     """Field to the field that holds its address family."""
-    defaults = {name: XFRM_INF for name in _LIMITS if name.endswith(("byte_limit", "packet_limit"))}
+    defaults: ClassVar[dict[str, int]] = {
+        name: XFRM_INF for name in _LIMITS if name.endswith(("byte_limit", "packet_limit"))
+    }
 
     nla_map = (
         ("XFRMA_UNSPEC", "none"),
