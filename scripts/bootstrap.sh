@@ -25,6 +25,7 @@ demo) has iperf3 || lacks iperf3 ;;
 test)
 	has iperf3 || lacks iperf3
 	has ip || lacks iproute2
+	has nft || [ -x /usr/sbin/nft ] || lacks nftables
 	has tshark || lacks tshark
 	has qemu-ppc && has qemu-arm && has qemu-aarch64 && has qemu-mips || lacks qemu-user
 	has arm-linux-gnueabihf-as || lacks binutils-arm-linux-gnueabihf

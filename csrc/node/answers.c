@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "journal.h"
+#include "kernel.h"
 #include "netif.h"
 #include "protocol.h"
 
@@ -71,20 +73,28 @@ int node_hello(node *n, node_failure *f)
 	uname(&system);
 	node_result(n);
 	json_begin(&n->out, '{');
-	json_put_text(&n->out, "kind", "gwnode");
+	json_put_text(&n->out, "kind", n->kernel ? "kernel" : "gwnode");
 	json_put_count(&n->out, "protocol", NODE_PROTOCOL);
 	json_put_text(&n->out, "version", gw_version());
 	json_put_text(&n->out, "machine", system.machine);
 	json_put_text(&n->out, "kernel", system.release);
 	write_words(&n->out, "cpu_features", gw_cpu_features());
-	json_key(&n->out, "implementations");
-	json_begin(&n->out, '[');
-	for (size_t i = 0; i < gw_impl_count(); i++) write_implementation(&n->out, gw_impl_at(i));
-	json_end(&n->out, ']');
-	json_key(&n->out, "suites");
-	json_begin(&n->out, '[');
-	for (size_t i = 0; !gw_suite_at(i, &suite); i++) json_text(&n->out, suite.name);
-	json_end(&n->out, ']');
+	if (n->leased) {
+		json_put_count(&n->out, "undone", n->undone);
+		json_put_text(&n->out, "journal", journal_path());
+	}
+	if (n->kernel) {
+		kernel_write_hello(&n->out);
+	} else {
+		json_key(&n->out, "implementations");
+		json_begin(&n->out, '[');
+		for (size_t i = 0; i < gw_impl_count(); i++) write_implementation(&n->out, gw_impl_at(i));
+		json_end(&n->out, ']');
+		json_key(&n->out, "suites");
+		json_begin(&n->out, '[');
+		for (size_t i = 0; !gw_suite_at(i, &suite); i++) json_text(&n->out, suite.name);
+		json_end(&n->out, ']');
+	}
 	json_end(&n->out, '}');
 	return 0;
 }
@@ -146,9 +156,12 @@ static void write_fields(json_out *out, const gw_loop_counters *c)
 	write_histogram(out, "open", c->open_batch_hist);
 }
 
-static void write_rest(json_out *out, const gw_loop_counters *c)
+static void write_rest(json_out *out, const gw_loop_counters *c, bool kernel)
 {
-	write_drops(out, c->drops);
+	if (kernel)
+		kernel_write_drops(out);
+	else
+		write_drops(out, c->drops);
 	json_key(out, "stage_cycles");
 	json_begin(out, '{');
 	for (int i = 0; i < GW_STAGES; i++) json_put_count(out, gw_stage_name(i), c->stage_cycles[i]);
@@ -172,7 +185,7 @@ static void add_loop(gw_loop_counters *sum, const gw_loop_counters *c)
 	sum->now_ns = c->now_ns > now ? c->now_ns : now;
 }
 
-static void write_loops(json_out *out, const gw_loop_counters *loops, uint32_t n, bool alive)
+static void write_loops(json_out *out, const gw_loop_counters *loops, uint32_t n, bool alive, bool kernel)
 {
 	gw_loop_counters sum = {0};
 
@@ -185,7 +198,7 @@ static void write_loops(json_out *out, const gw_loop_counters *loops, uint32_t n
 		json_begin(out, '{');
 		write_fields(out, &loops[i]);
 		json_end(out, '}');
-		write_rest(out, &loops[i]);
+		write_rest(out, &loops[i], false);
 		json_end(out, '}');
 	}
 	json_end(out, ']');
@@ -194,7 +207,7 @@ static void write_loops(json_out *out, const gw_loop_counters *loops, uint32_t n
 	write_fields(out, &sum);
 	json_put_count(out, "alive", alive);
 	json_end(out, '}');
-	write_rest(out, &sum);
+	write_rest(out, &sum, kernel);
 }
 
 void node_write_sa(node *n, const gw_sa_counters *c)
@@ -227,21 +240,23 @@ int node_counters(node *n, node_failure *f)
 	static const argument table[] = {{"sas", ARGUMENT_BOOL, false, offsetof(counters_arguments, sas)},
 									 {"first", ARGUMENT_COUNT, false, offsetof(counters_arguments, first)},
 									 {"max", ARGUMENT_COUNT, false, offsetof(counters_arguments, max)}};
-	gw_loop_counters *loops;
-	gw_dp_info info;
+	gw_loop_counters *loops = NULL;
+	gw_dp_info info = {.queues = 0};
+	bool alive = true;
 	gw_err err;
 
 	if (arguments_read(n->request, table, 3, &a, f) || node_need_path(n, f)) return -1;
-	gw_dp_describe(n->dp, &info);
-	loops = calloc(info.queues, sizeof loops[0]);
-	if (!loops) return node_fail(f, "error", "out of memory");
+	if (n->dp) gw_dp_describe(n->dp, &info);
+	if (info.queues) loops = calloc(info.queues, sizeof loops[0]);
+	if (info.queues && !loops) return node_fail(f, "error", "out of memory");
 	for (uint32_t i = 0; i < info.queues; i++)
 		if (gw_dp_loop_read(n->dp, i, &loops[i])) {
 			free(loops);
 			return node_fail(f, "error", "the loop's counters cannot be read");
 		}
-	const bool alive = gw_dp_health(n->dp, &err) == 0;
-	const size_t n_sas = gw_dp_sa_read(n->dp, n->counted, n->max_sas);
+	if (n->dp) alive = gw_dp_health(n->dp, &err) == 0;
+	const size_t n_sas =
+		n->kernel ? kernel_sa_read(n, n->counted, n->max_sas) : gw_dp_sa_read(n->dp, n->counted, n->max_sas);
 	node_result(n);
 	json_begin(&n->out, '{');
 	json_key(&n->out, "sas");
@@ -249,7 +264,7 @@ int node_counters(node *n, node_failure *f)
 	for (size_t i = a.first; a.sas && i < n_sas && i - a.first < a.max; i++) node_write_sa(n, &n->counted[i]);
 	json_end(&n->out, ']');
 	json_put_count(&n->out, "sas_there", n_sas);
-	write_loops(&n->out, loops, info.queues, alive);
+	write_loops(&n->out, loops, info.queues, alive, n->kernel);
 	free(loops);
 	json_key(&n->out, "interfaces");
 	netif_write_counters(&n->out);
@@ -262,7 +277,7 @@ int node_health(node *n, node_failure *f)
 	gw_err err = {""};
 
 	if (arguments_read(n->request, NULL, 0, NULL, f) || node_need_path(n, f)) return -1;
-	if (gw_dp_health(n->dp, &err)) return node_fail(f, "path-ended", "%s", err.text);
+	if (n->dp && gw_dp_health(n->dp, &err)) return node_fail(f, "path-ended", "%s", err.text);
 	node_write_empty(n);
 	return 0;
 }

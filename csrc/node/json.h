@@ -49,8 +49,9 @@ const json_field *json_find(const json_object *o, const char *name);
 
 typedef struct json_out {
 	int fd;
-	bool broken; /* the reader is gone */
-	bool comma;  /* before the next value */
+	int timeout_ms; /* -1: none; a reader that takes nothing for so long is gone */
+	bool broken;    /* the reader is gone */
+	bool comma;     /* before the next value */
 	size_t len;
 	char buffer[4096];
 } json_out;

@@ -2,6 +2,7 @@
  * Writing JSON.
  */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,9 @@
 static void flush(json_out *o)
 {
 	for (size_t done = 0; done < o->len && !o->broken;) {
+		struct pollfd p = {.fd = o->fd, .events = POLLOUT};
+		if (o->timeout_ms >= 0 && poll(&p, 1, o->timeout_ms) == 0) o->broken = true;
+		if (o->broken) break;
 		const ssize_t n = write(o->fd, o->buffer + done, o->len - done);
 		if (n >= 0)
 			done += (size_t)n;

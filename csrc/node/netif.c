@@ -16,6 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "netlink.h"
+
+/* Whose routes ours are (rtm_protocol): only they are deleted. */
+#define OWN_PROTOCOL 119
+
 bool netif_parse(const char *text, gw_addr *out)
 {
 	char address[INET6_ADDRSTRLEN];
@@ -65,103 +70,109 @@ void netif_quiet_ipv6(const char *name, bool ipv6_wanted)
 
 /* ---- requests ---- */
 
-typedef struct request {
-	struct nlmsghdr header;
-	char body[256];
-} request;
-
-static void start(request *r, int type, int flags, const void *head, size_t head_len)
-{
-	memset(r, 0, sizeof *r);
-	r->header.nlmsg_type = (uint16_t)type;
-	r->header.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags);
-	r->header.nlmsg_len = (uint32_t)NLMSG_LENGTH(head_len);
-	r->header.nlmsg_seq = 1;
-	memcpy(NLMSG_DATA(&r->header), head, head_len);
-}
-
-static void attribute(request *r, int type, const void *data, size_t len)
-{
-	struct rtattr *a = (struct rtattr *)(void *)((char *)r + NLMSG_ALIGN(r->header.nlmsg_len));
-
-	a->rta_type = (uint16_t)type;
-	a->rta_len = (uint16_t)RTA_LENGTH(len);
-	memcpy(RTA_DATA(a), data, len);
-	r->header.nlmsg_len = (uint32_t)(NLMSG_ALIGN(r->header.nlmsg_len) + RTA_ALIGN(a->rta_len));
-}
-
-static int call(int fd, const request *r)
-{
-	union {
-		struct nlmsghdr header;
-		char bytes[4096];
-	} answer;
-
-	if (send(fd, r, r->header.nlmsg_len, 0) < 0) return -errno;
-	for (;;) {
-		const ssize_t n = recv(fd, &answer, sizeof answer, 0);
-		if (n < 0 && errno == EINTR) continue;
-		if (n < 0) return -errno;
-		if ((size_t)n < NLMSG_LENGTH(sizeof(struct nlmsgerr))) return -EBADMSG;
-		if (answer.header.nlmsg_type != NLMSG_ERROR) continue;
-		return ((const struct nlmsgerr *)NLMSG_DATA(&answer.header))->error;
-	}
-}
-
-int netif_open(void)
-{
-	const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	return fd < 0 ? -errno : fd;
-}
-
 static size_t address_bytes(const gw_addr *a)
 {
 	return a->family == 6 ? 16 : 4;
 }
 
-int netif_add_address(int fd, int ifindex, const gw_addr *address)
+static int address_request(int fd, int type, int flags, int ifindex, const gw_addr *address)
 {
 	const struct ifaddrmsg head = {.ifa_family = address->family == 6 ? AF_INET6 : AF_INET,
 								   .ifa_prefixlen = address->prefix,
 								   .ifa_flags = address->family == 6 ? IFA_F_NODAD : 0,
 								   .ifa_index = (unsigned)ifindex};
-	request r;
+	netlink_request r;
 
-	start(&r, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &head, sizeof head);
-	attribute(&r, IFA_LOCAL, address->bytes, address_bytes(address));
-	attribute(&r, IFA_ADDRESS, address->bytes, address_bytes(address));
-	return call(fd, &r);
+	netlink_start(&r, type, flags, &head, sizeof head);
+	netlink_attribute(&r, IFA_LOCAL, address->bytes, address_bytes(address));
+	netlink_attribute(&r, IFA_ADDRESS, address->bytes, address_bytes(address));
+	return netlink_call(fd, &r);
+}
+
+int netif_add_address(int fd, int ifindex, const gw_addr *address)
+{
+	return address_request(fd, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, address);
+}
+
+int netif_delete_address(int fd, int ifindex, const gw_addr *address)
+{
+	return address_request(fd, RTM_DELADDR, 0, ifindex, address);
 }
 
 int netif_set_up(int fd, int ifindex)
 {
 	const struct ifinfomsg head = {.ifi_index = ifindex, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
-	request r;
+	netlink_request r;
 
-	start(&r, RTM_NEWLINK, 0, &head, sizeof head);
-	return call(fd, &r);
+	netlink_start(&r, RTM_NEWLINK, 0, &head, sizeof head);
+	return netlink_call(fd, &r);
 }
 
-int netif_add_route(int fd, int ifindex, const gw_addr *prefix)
+static int route_request(int fd, int type, int flags, int ifindex, const gw_addr *prefix, const gw_addr *via,
+						 int protocol)
 {
 	const struct rtmsg head = {.rtm_family = prefix->family == 6 ? AF_INET6 : AF_INET,
 							   .rtm_dst_len = prefix->prefix,
 							   .rtm_table = RT_TABLE_MAIN,
-							   .rtm_protocol = RTPROT_STATIC,
-							   .rtm_scope = prefix->family == 6 ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK,
+							   .rtm_protocol = (unsigned char)protocol,
+							   /* Deleting: of whatever scope. */
+							   .rtm_scope = type == RTM_DELROUTE         ? RT_SCOPE_NOWHERE
+											: prefix->family == 6 || via ? RT_SCOPE_UNIVERSE
+																		 : RT_SCOPE_LINK,
 							   .rtm_type = RTN_UNICAST};
 	uint8_t network[16];
-	request r;
+	netlink_request r;
 
 	memcpy(network, prefix->bytes, sizeof network);
 	for (unsigned i = 0; i < sizeof network; i++) {
 		const unsigned before = i * 8, bits = prefix->prefix > before ? prefix->prefix - before : 0;
 		if (bits < 8) network[i] &= (uint8_t)(0xff00u >> bits);
 	}
-	start(&r, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &head, sizeof head);
-	attribute(&r, RTA_DST, network, address_bytes(prefix));
-	attribute(&r, RTA_OIF, &(uint32_t){(uint32_t)ifindex}, sizeof(uint32_t));
-	return call(fd, &r);
+	netlink_start(&r, type, flags, &head, sizeof head);
+	netlink_attribute(&r, RTA_DST, network, address_bytes(prefix));
+	netlink_attribute(&r, RTA_OIF, &(uint32_t){(uint32_t)ifindex}, sizeof(uint32_t));
+	if (via) netlink_attribute(&r, RTA_GATEWAY, via->bytes, address_bytes(via));
+	return netlink_call(fd, &r);
+}
+
+int netif_add_route(int fd, int ifindex, const gw_addr *prefix)
+{
+	return route_request(fd, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, ifindex, prefix, NULL, RTPROT_STATIC);
+}
+
+int netif_add_own_route(int fd, int ifindex, const gw_addr *prefix, const gw_addr *via)
+{
+	return route_request(fd, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, ifindex, prefix, via, OWN_PROTOCOL);
+}
+
+int netif_delete_own_route(int fd, int ifindex, const gw_addr *prefix)
+{
+	return route_request(fd, RTM_DELROUTE, 0, ifindex, prefix, NULL, OWN_PROTOCOL);
+}
+
+int netif_towards(int fd, const gw_addr *address)
+{
+	const struct rtmsg head = {.rtm_family = address->family == 6 ? AF_INET6 : AF_INET,
+							   .rtm_dst_len = address->family == 6 ? 128 : 32};
+	union {
+		struct rtmsg head;
+		char bytes[512];
+	} answer;
+	netlink_request r;
+
+	netlink_start(&r, RTM_GETROUTE, 0, &head, sizeof head);
+	netlink_attribute(&r, RTA_DST, address->bytes, address_bytes(address));
+	int left = netlink_ask(fd, &r, &answer, sizeof answer);
+	if (left < 0) return left;
+	if ((size_t)left > sizeof answer) left = sizeof answer;
+	left -= (int)NLMSG_ALIGN(sizeof answer.head);
+	for (struct rtattr *a = RTM_RTA(&answer.head); RTA_OK(a, left); a = RTA_NEXT(a, left))
+		if (a->rta_type == RTA_OIF) {
+			uint32_t index;
+			memcpy(&index, RTA_DATA(a), sizeof index);
+			return (int)index;
+		}
+	return -ENETUNREACH;
 }
 
 /* ---- counters ---- */

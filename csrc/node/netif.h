@@ -16,13 +16,16 @@ bool netif_parse(const char *text, gw_addr *out);
  * Best effort: /proc/sys may be read-only, and IPv6 absent. */
 void netif_quiet_ipv6(const char *name, bool ipv6_wanted);
 
-/* A socket of rtnetlink, or -errno. */
-int netif_open(void);
-/* Each returns 0 or -errno, after the kernel has acknowledged it. Addresses are usable at once (no duplicate address
- * detection: a TUN has no neighbours). */
+/* fd: netlink_open(NETLINK_ROUTE). Each returns 0 or -errno, after the kernel has acknowledged it. Addresses are usable
+ * at once (no duplicate address detection: a TUN has no neighbours). */
 int netif_add_address(int fd, int ifindex, const gw_addr *address);
 int netif_set_up(int fd, int ifindex);
 int netif_add_route(int fd, int ifindex, const gw_addr *prefix); /* host bits are ignored */
+int netif_delete_address(int fd, int ifindex, const gw_addr *address);
+/* Routes on interfaces that are not ours carry a protocol number of our own, and only such are deleted. via: or NULL */
+int netif_add_own_route(int fd, int ifindex, const gw_addr *prefix, const gw_addr *via);
+int netif_delete_own_route(int fd, int ifindex, const gw_addr *prefix);
+int netif_towards(int fd, const gw_addr *address); /* index of the interface that leads there, or -errno */
 
 /* Writes {"lo": {"rx_packets": ...}, ...}: every interface of this network namespace. */
 void netif_write_counters(json_out *out);

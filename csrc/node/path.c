@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "guard.h"
+#include "kernel.h"
 #include "netif.h"
+#include "netlink.h"
 #include "protocol.h"
 
 static const node_word offloads[] = {{"tun-tso", GW_OFF_TUN_TSO}, {"udp-gso", GW_OFF_UDP_GSO},
@@ -18,6 +21,7 @@ void node_close_path(node *n)
 {
 	gw_dp_free(n->dp);
 	n->dp = NULL;
+	kernel_close(n);
 	n->n_sas = 0;
 	free(n->sas);
 	free(n->counted);
@@ -26,13 +30,6 @@ void node_close_path(node *n)
 }
 
 /* ---- open_path ---- */
-
-typedef struct path_arguments {
-	const char *local, *tun, *encap;
-	uint32_t port, mtu, txqueuelen, queues, rcvbuf_bytes, sndbuf_bytes, max_sas;
-	bool udp_checksum;
-	argument_texts addresses, routes, offload;
-} path_arguments;
 
 #define PATH(field) offsetof(path_arguments, field)
 static const argument path_table[] = {
@@ -50,7 +47,9 @@ static const argument path_table[] = {
 	{"udp_checksum", ARGUMENT_BOOL, false, PATH(udp_checksum)},
 	{"encap", ARGUMENT_TEXT, false, PATH(encap)},
 	{"max_sas", ARGUMENT_COUNT, false, PATH(max_sas)},
+	{"peer", ARGUMENT_TEXT, false, PATH(peer)}, /* last: the kernel's path alone takes it */
 };
+#define N_PATH (sizeof path_table / sizeof path_table[0])
 
 static const node_word encaps[] = {{"udp", GW_ENCAP_UDP}, {"none", GW_ENCAP_NONE}, {NULL, 0}};
 
@@ -72,35 +71,22 @@ static int read_offload(const argument_texts *texts, uint32_t *offload, node_fai
 	return 0;
 }
 
-/* Calls `each` on every address of a list. -1: one of them is none. */
-static int check_addresses(const argument_texts *texts, bool *any_v6, node_failure *f)
-{
-	const char *text = texts->first;
-	gw_addr address;
-
-	for (size_t i = 0; i < texts->count; i++, text += strlen(text) + 1) {
-		if (!netif_parse(text, &address)) return node_fail(f, "bad-request", "not an address or prefix: '%.64s'", text);
-		*any_v6 |= address.family == 6;
-	}
-	return 0;
-}
-
 static int set_step(node_failure *f, const gw_dp_info *info, const char *step, const char *what, int rc)
 {
 	return node_fail(f, "error", "cannot set %s%.64s on %s: %s", step, what, info->tun_name, strerror(-rc));
 }
 
 /* MTU and queue length were set when the TUN was opened. */
-static int configure(const gw_dp_info *info, const path_arguments *a, node_failure *f)
+static int configure(const node *n, const gw_dp_info *info, const path_arguments *a, node_failure *f)
 {
 	const char *address = a->addresses.first, *route = a->routes.first;
 	bool any_v6 = false;
 	gw_addr parsed;
 	int rc;
 
-	if (check_addresses(&a->addresses, &any_v6, f) || check_addresses(&a->routes, &any_v6, f)) return -1;
+	if (guard_prefixes(n, &a->addresses, &any_v6, f) || guard_prefixes(n, &a->routes, &any_v6, f)) return -1;
 	netif_quiet_ipv6(info->tun_name, any_v6);
-	const int fd = netif_open();
+	const int fd = netlink_open(NETLINK_ROUTE);
 	if (fd < 0) return set_step(f, info, "", "anything", fd);
 	for (size_t i = 0; i < a->addresses.count; i++, address += strlen(address) + 1) {
 		(void)netif_parse(address, &parsed);
@@ -159,12 +145,15 @@ int node_open_path(node *n, node_failure *f)
 						.max_sas = 64,
 						.udp_checksum = true,
 						.encap = "udp",
+						.peer = "",
 						.offload = {defaults, 4}};
 	gw_dp_config config = {.tun_fd = -1};
 	gw_dp_info info;
 	gw_err err = {""};
 
-	if (arguments_read(n->request, path_table, sizeof path_table / sizeof path_table[0], &a, f)) return -1;
+	if (arguments_read(n->request, path_table, n->kernel ? N_PATH : N_PATH - 1, &a, f)) return -1;
+	n->max_sas = a.max_sas ? a.max_sas : 64;
+	if (n->kernel) return kernel_open(n, &a, f);
 	if (n->dp) {
 		snprintf(f->hint, sizeof f->hint, "close it first");
 		return node_fail(f, "error", "a path is open already");
@@ -186,7 +175,7 @@ int node_open_path(node *n, node_failure *f)
 	config.rcvbuf_bytes = a.rcvbuf_bytes;
 	config.sndbuf_bytes = a.sndbuf_bytes;
 	config.udp_checksum = a.udp_checksum;
-	config.max_sas = n->max_sas = a.max_sas ? a.max_sas : 64;
+	config.max_sas = n->max_sas;
 	if (gw_init(&err) < 0) return node_fail(f, "error", "%s", err.text);
 	n->sas = calloc(n->max_sas, sizeof n->sas[0]);
 	n->counted = calloc(n->max_sas, sizeof n->counted[0]);
@@ -199,7 +188,7 @@ int node_open_path(node *n, node_failure *f)
 		return -1;
 	}
 	gw_dp_describe(n->dp, &info);
-	if (configure(&info, &a, f)) {
+	if (configure(n, &info, &a, f)) {
 		node_close_path(n);
 		return -1;
 	}
@@ -208,6 +197,14 @@ int node_open_path(node *n, node_failure *f)
 		return node_fail(f, "error", "%s", err.text);
 	}
 	write_path(n, &info);
+	return 0;
+}
+
+int node_close_path_op(node *n, node_failure *f)
+{
+	if (arguments_read(n->request, NULL, 0, NULL, f) || node_need_path(n, f)) return -1;
+	node_close_path(n);
+	node_write_empty(n);
 	return 0;
 }
 

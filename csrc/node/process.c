@@ -55,10 +55,16 @@ bool process_stopped(void)
 	return stopped;
 }
 
-ssize_t process_read(int fd, void *to, size_t n)
+ssize_t process_read(int fd, void *to, size_t n, int timeout_ms, int other)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = other}};
+	const struct timespec limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+	const int ready = ppoll(p, 2, timeout_ms < 0 ? NULL : &limit, &waiting);
 
-	if (ppoll(&p, 1, NULL, &waiting) < 0) return -1;
+	if (ready < 0) return -1;
+	if (!ready || p[1].revents) {
+		errno = ready ? EPIPE : ETIMEDOUT;
+		return -1;
+	}
 	return read(fd, to, n);
 }

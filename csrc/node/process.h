@@ -13,7 +13,8 @@ void process_harden(void);
 /* SIGTERM and SIGINT only set process_stopped(), and only while process_read waits. SIGPIPE is ignored. */
 void process_catch_signals(void);
 bool process_stopped(void);
-/* read(2) that those signals end: -1 with errno EINTR. */
-ssize_t process_read(int fd, void *to, size_t n);
+/* read(2) that those signals end: -1 with errno EINTR; that ends with ETIMEDOUT after timeout_ms (-1: never), and with
+ * EPIPE when poll(2) reports an error of `other` (-1: none). */
+ssize_t process_read(int fd, void *to, size_t n, int timeout_ms, int other);
 
 #endif

@@ -21,7 +21,16 @@ int node_delete_sa(node *n, node_failure *f);
 int node_set_policy(node *n, node_failure *f);
 int node_counters(node *n, node_failure *f);
 int node_health(node *n, node_failure *f);
+int node_close_path_op(node *n, node_failure *f);
 int node_close(node *n, node_failure *f);
+
+/* Of open_path. */
+typedef struct path_arguments {
+	const char *local, *tun, *encap, *peer;
+	uint32_t port, mtu, txqueuelen, queues, rcvbuf_bytes, sndbuf_bytes, max_sas;
+	bool udp_checksum;
+	argument_texts addresses, routes, offload;
+} path_arguments;
 
 /* Loops joined, SAs wiped, TUN gone; safe twice. */
 void node_close_path(node *n);

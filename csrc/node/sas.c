@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "../core/mem.h"
+#include "guard.h"
+#include "kernel.h"
 #include "netif.h"
 #include "protocol.h"
 
@@ -19,7 +21,7 @@ static int refused(node *n, node_failure *f, const char *what, uint32_t spi, con
 	gw_err err;
 
 	f->hint[0] = 0;
-	if (gw_dp_health(n->dp, &err)) return node_fail(f, "path-ended", "%s", err.text);
+	if (n->dp && gw_dp_health(n->dp, &err)) return node_fail(f, "path-ended", "%s", err.text);
 	return node_fail(f, "error", "%s %#x: %s", what, (unsigned)spi, why);
 }
 
@@ -118,8 +120,10 @@ static int install(node *n, const sa_arguments *a, node_failure *f)
 		return -1;
 	p.local.port = (uint16_t)a->local_port;
 	p.peer.port = (uint16_t)a->peer_port;
-	if (gw_dp_sa_add(n->dp, &p, name, sizeof name, &err)) return refused(n, f, "SA", a->spi, err.text);
-	if (n->n_sas < n->max_sas) n->sas[n->n_sas++] = (sa_note){a->spi, p.direction, keep_name(n, name)};
+	if (n->kernel ? n->n_sas == n->max_sas || kernel_sa_add(n, &p, name, sizeof name, &err)
+				  : gw_dp_sa_add(n->dp, &p, name, sizeof name, &err))
+		return refused(n, f, "SA", a->spi, err.text);
+	if (n->n_sas < n->max_sas) n->sas[n->n_sas++] = (sa_note){a->spi, p.direction, keep_name(n, name), p.local, p.peer};
 	node_result(n);
 	json_begin(&n->out, '{');
 	json_put_text(&n->out, "implementation", name);
@@ -161,7 +165,9 @@ int node_delete_sa(node *n, node_failure *f)
 	if (arguments_read(n->request, table, 2, &a, f) || node_need_path(n, f)) return -1;
 	direction = node_find_word(directions, a.direction);
 	if (!direction) return node_fail(f, "bad-request", "a direction is 'in' or 'out', not '%.64s'", a.direction);
-	if (gw_dp_sa_del(n->dp, a.spi, (int)direction->value, &last, &err)) return refused(n, f, "SA", a.spi, err.text);
+	if (n->kernel ? kernel_sa_del(n, a.spi, (int)direction->value, &last, &err)
+				  : gw_dp_sa_del(n->dp, a.spi, (int)direction->value, &last, &err))
+		return refused(n, f, "SA", a.spi, err.text);
 	node_result(n);
 	json_begin(&n->out, '{');
 	json_key(&n->out, "last");
@@ -187,7 +193,11 @@ int node_set_policy(node *n, node_failure *f)
 	if (arguments_read(n->request, table, 3, &a, f) || node_need_path(n, f) ||
 		read_selector(n, a.spi, a.selector_src, a.selector_dst, &selector, f))
 		return -1;
-	if (gw_dp_policy_set(n->dp, &selector, a.spi, &err)) return refused(n, f, "policy for SA", a.spi, err.text);
+	if (n->kernel &&
+		(guard_prefix(n, a.selector_src, &selector.src, f) || guard_prefix(n, a.selector_dst, &selector.dst, f)))
+		return -1;
+	if (n->kernel ? kernel_policy_set(n, &selector, a.spi, &err) : gw_dp_policy_set(n->dp, &selector, a.spi, &err))
+		return refused(n, f, "policy for SA", a.spi, err.text);
 	node_write_empty(n);
 	return 0;
 }

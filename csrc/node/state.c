@@ -30,7 +30,7 @@ void node_write_empty(node *n)
 
 int node_need_path(node *n, node_failure *f)
 {
-	if (n->dp) return 0;
+	if (n->dp || n->kernel_open) return 0;
 	snprintf(f->hint, sizeof f->hint, "open_path comes first");
 	return node_fail(f, "no-path", "no path is open");
 }

@@ -12,6 +12,7 @@ typedef struct sa_note { /* what runs an SA, for the counters */
 	uint32_t spi;
 	int direction;
 	const char *implementation; /* in node.implementations */
+	gw_addr local, peer;        /* outer */
 } sa_note;
 
 #define NODE_MAX_IMPLEMENTATIONS 64
@@ -20,7 +21,14 @@ typedef struct node {
 	json_out out;
 	const json_object *request;
 	bool closing;
-	gw_dp *dp; /* NULL: no path is open */
+	bool leased;          /* lives by heartbeats, and may change its machine */
+	const char *busy;     /* who owns this machine instead; NULL: we do */
+	size_t undone;        /* of a dead session's journal */
+	const char *firewall; /* what rules went into; NULL: none yet */
+	int firewall_rules;
+	bool kernel; /* the data path is XFRM */
+	bool kernel_open;
+	gw_dp *dp; /* NULL: no path of ours is open */
 	uint32_t max_sas, n_sas;
 	sa_note *sas;            /* max_sas */
 	gw_sa_counters *counted; /* max_sas: room for reading */

@@ -19,6 +19,14 @@ others ``{}``. ``hello`` carries the client's protocol version.
 ``sas_there`` says how many there are: lines are limited, SAs are not.
 Requests may be sent ahead of the answers to earlier ones: ten thousand SAs need not wait for ten thousand round trips.
 
+On a router (``gwnode --stdio --lease 5``) the node lives while it hears something every so many seconds; an *empty line*
+is a heartbeat and is not answered. What would outlive its process is journalled and undone, however it ends; this adds
+``close_path {}`` (the process lives on), ``add_address {interface, address}``, ``add_route {interface, prefix, via}``,
+``set_sysctl {name, value}`` -> ``{before}``, ``firewall {interface, prefixes, peer, port, encap}`` -> ``{kind: fw4 |
+iptables | none, rules}`` and ``check_firewall {}`` -> ``{rules, missing}``. ``hello`` then also says ``journal`` and
+``undone`` (changes of a dead session). With ``--kernel`` the data path is XFRM, ``open_path`` also takes ``peer``, and
+addresses and routes are set on the interface that leads there.
+
 How it grows: fields of a *result* that a reader does not know are ignored, but an *argument* that a node does not know
 is refused (``bad-request``), because a measurement must never run without what was asked of it. So that a newer client
 still reaches an older node, arguments at their default are not sent; the defaults of ``base.py`` are part of the
@@ -33,7 +41,10 @@ unknown-op
 no-path         an operation that needs ``open_path`` first
 path-ended      the data path ended by itself (TUN deleted, namespace gone): the measurement failed
 kernel-lacks    this kernel lacks a module or feature; the message names it
-not-supported   this node has no such data path, or not yet
+not-supported   this node has no such data path, or not yet, or only with a lease
+busy            another gwnode is at work on that machine
+refused         a prefix or sysctl that a test must not touch on somebody's router
+rules-gone      rules of ours are gone: the router's firewall was reloaded
 internal        a bug in the node; the message names it, without arguments where keys were among them
 error           anything else: a program has no use for more than the message
 ==============  ====================================================================================
