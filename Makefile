@@ -31,11 +31,11 @@ bootstrap:
 .venv/stamp-venv: constraints.txt pyproject.toml | bootstrap
 	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear .venv
 	@$(PIP) install -c constraints.txt setuptools cffi
-	@GWBENCH_PURE=1 $(PIP) install -c constraints.txt --no-build-isolation -e .
+	@GWBENCH_PURE=1 $(PIP) install -c constraints.txt --no-build-isolation -e '.[serve]'
 	@touch $@
 
 .venv/stamp-dev: .venv/stamp-venv
-	@GWBENCH_PURE=1 $(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,emulated,kernel]'
+	@GWBENCH_PURE=1 $(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,serve,emulated,kernel]'
 	@touch $@
 
 # In place, and only what changed; see setup.py.
@@ -72,5 +72,5 @@ $(patsubst %,test-%,$(filter-out emulated,$(TIERS))): test-%: dev
 	@env -u MAKEFLAGS -u MAKELEVEL $(BIN)/python -m pytest -q tests/$*
 
 clean:
-	rm -rf .venv build *.egg-info dataplane/_gwdp.c dataplane/_gwdp*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build *.egg-info dataplane/_gwdp.c dataplane/_gwdp*.so dataplane/gwbench-xfrm-reader .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find csrc gateway dataplane tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

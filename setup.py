@@ -1,6 +1,7 @@
 """Builds the C extension. Everything declarative stands in pyproject.toml.
 
-Two things setuptools does not do by itself: it rejects ``.S`` sources, and it recompiles every file when one changed.
+Three things setuptools does not do by itself: it rejects ``.S`` sources, it recompiles every file when one changed, and
+it builds no programs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
+
+READER = "gwbench-xfrm-reader"
 
 
 def up_to_date(obj: Path) -> bool:
@@ -34,6 +37,35 @@ class BuildExt(build_ext):
         self.compiler.compile = self.compile_changed
         self.force = True  # whether to compile is decided per file, below
         super().build_extensions()
+        self.build_reader()
+
+    def build_reader(self) -> None:
+        """gwbench-xfrm-reader, a program of its own beside the extension: it alone sees the kernel's keys."""
+        extension = self.extensions[0]
+        sources = sorted(str(path) for path in Path("csrc/exporter").glob("*.c"))
+        if not sources:
+            return
+        objects = self.compiler.compile(
+            sources,
+            output_dir=self.build_temp,
+            extra_preargs=["-fPIE"],
+            extra_postargs=extension.extra_compile_args,
+        )
+        self.compiler.link_executable(
+            objects,
+            READER,
+            output_dir=str(Path(self.build_lib) / "dataplane"),
+            extra_postargs=[*extension.extra_link_args, "-pie"],
+        )
+
+    def copy_extensions_to_source(self) -> None:
+        super().copy_extensions_to_source()
+        built, beside = Path(self.build_lib) / "dataplane" / READER, Path("dataplane") / READER
+        if not built.exists():
+            return
+        # By a rename: a reader that runs must not be written into.
+        self.copy_file(str(built), f"{beside}.new")
+        os.replace(f"{beside}.new", beside)
 
     def compile_changed(
         self,

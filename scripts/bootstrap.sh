@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a target needs and this machine lacks; says which, and asks nothing.
-#   scripts/bootstrap.sh build|demo|test
+#   scripts/bootstrap.sh build|demo|monitoring|test
 # A thing is looked for by what it does (a compiler that runs, Python.h that exists), not by package name, so that other
 # distributions and other Pythons work when everything is there. Exit status 2: something is missing and cannot be installed.
 set -euo pipefail
-profile=${1:?build, demo or test}
+profile=${1:?build, demo, monitoring or test}
 packages=()
 lacks() { packages+=("$@"); }
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -22,6 +22,10 @@ fi
 case $profile in
 build) ;;
 demo) has iperf3 || lacks iperf3 ;;
+monitoring)
+	has iperf3 || lacks iperf3
+	has promtool && has prometheus || lacks prometheus
+	;;
 test)
 	has iperf3 || lacks iperf3
 	has ip || lacks iproute2
@@ -34,6 +38,8 @@ test)
 	has qemu-system-x86_64 || lacks qemu-system-x86
 	has depmod || lacks kmod
 	has file || lacks file
+	# What is exported is scraped by the real one.
+	has promtool && has prometheus || lacks prometheus
 	has busybox || lacks busybox-static
 	# Implementations of others, which ours are compared with: loaded at run time, never required.
 	libraries=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p)

@@ -61,6 +61,7 @@ def test_pip_installs_it_into_a_fresh_environment(sdist: Path, tmp_path: Path) -
     assert (failed, suites) == ("0", "True")
     assert where.startswith(str(tmp_path)), "it must not find the source tree"
     assert (tmp_path / "venv" / "bin" / "gwbench").exists()
+    assert os.access(Path(where).with_name("gwbench-xfrm-reader"), os.X_OK)
 
 
 def test_only_what_changed_is_compiled_again(tmp_path: Path) -> None:

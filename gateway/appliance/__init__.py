@@ -1,0 +1,1 @@
+"""What runs for months: the exporter, and the gateway from a configuration file."""
