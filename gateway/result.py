@@ -112,6 +112,8 @@ def _row(case: Case, taken: Sequence[Taken[Sample]], plain: Sequence[Taken[Sampl
         "role": case.role,
         "suite": case.suite or None,
         "implementation": first.implementation or None,
+        "dataplane": case.dataplane,
+        "driver": case.driver or None,
         "direction": direction,
         "mbit_per_s": speed.as_dict() if speed else None,
         "cpu_s_per_gb": cpu.as_dict() if cpu else None,
@@ -227,8 +229,10 @@ def _gateways(samples: Sequence[Sample]) -> dict[str, Any]:
     result = {}
     for name in names:
         of_this: list[tuple[Sample, NodeCounters]] = [(s, s.gateways[name]) for s in samples if name in s.gateways]
-        per_gb = summary_or_none([g.cpu_ns / 1e9 / s.carried_gb if s.carried_gb > 0 else None for s, g in of_this])
-        share = summary_or_none([g.cpu_ns / 1e9 / s.wall_s if s.wall_s else None for s, g in of_this])
+        per_gb = summary_or_none(
+            [g.cpu_ns / 1e9 / s.carried_gb if s.carried_gb > 0 and g.cpu_ns else None for s, g in of_this]
+        )
+        share = summary_or_none([g.cpu_ns / 1e9 / s.wall_s if s.wall_s and g.cpu_ns else None for s, g in of_this])
         loop: dict[str, int] = {}
         stages: dict[str, int] = {}
         for _, gateway in of_this:
@@ -248,9 +252,7 @@ def ratios(measured: Measured) -> list[dict[str, Any]]:
     """What each implementation gains over generic, per suite and direction: median of the per-round ratios."""
     found = []
     for case, taken in measured.items():
-        if case.role != "accelerated":
-            continue
-        generic = next((t for c, t in measured.items() if c.role == "generic" and c.suite == case.suite), None)
+        generic = _over(case, measured)
         if generic is None:
             continue
         for direction in _directions(taken):
@@ -259,6 +261,7 @@ def ratios(measured: Measured) -> list[dict[str, Any]]:
                 found.append(
                     {
                         "suite": case.suite,
+                        "dataplane": case.dataplane,
                         "direction": direction,
                         "implementation": taken[0].value.implementation,
                         "over": generic[0].value.implementation,
@@ -266,6 +269,19 @@ def ratios(measured: Measured) -> list[dict[str, Any]]:
                     }
                 )
     return found
+
+
+def _over(case: Case, measured: Measured) -> Sequence[Taken[Sample]] | None:
+    """What a candidate is compared with: generic; of the kernel's, the first driver, or else our fastest."""
+    if case.role == "accelerated":
+        wanted = [c for c in measured if c.role == "generic" and c.suite == case.suite]
+    elif case.role == "kernel" and case.driver:
+        wanted = [c for c in measured if c.role == "kernel" and c.suite == case.suite]
+    elif case.role == "kernel":
+        wanted = [c for c in measured if c.role == "accelerated" and c.suite == case.suite]
+    else:
+        wanted = []
+    return measured[wanted[0]] if wanted and wanted[0] != case else None
 
 
 # ---- where results are kept ----

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-ROLES = ("plain", "null", "generic", "accelerated")
+ROLES = ("plain", "null", "generic", "accelerated", "kernel")
 NULL_SUITE = "null"
 
 T = TypeVar("T")
@@ -28,8 +28,15 @@ class Case:
     implementation: str = ""
     """The wish handed to the data path: ``generic``, ``accelerated``, a tag or driver names; empty for plain."""
 
+    dataplane: str = "user"
+    """``user`` (ours), or ``kernel`` (XFRM)."""
+    driver: str = ""
+    """Of the kernel's crypto, which comes first meanwhile; empty = as the machine is."""
+
     @property
     def label(self) -> str:
+        if self.dataplane == "kernel":
+            return f"{self.suite} in the kernel{f' with {self.driver}' if self.driver else ''}"
         return self.role if self.role in ("plain", "null") else f"{self.suite} {self.implementation}"
 
 
@@ -65,19 +72,30 @@ class Repeats:
         return True
 
 
-def plan(suites: Sequence[str], implementations: Sequence[str], *, null: bool = True) -> tuple[Case, ...]:
+def plan(
+    suites: Sequence[str],
+    implementations: Sequence[str],
+    *,
+    null: bool = True,
+    dataplanes: Sequence[str] = ("user",),
+    drivers: Sequence[str] = (),
+) -> tuple[Case, ...]:
     """The candidates in the order in which every round takes them.
 
     implementations: wishes; ``generic`` takes the role generic, everything else the role accelerated. Empty = generic
-    and accelerated.
+    and accelerated. dataplanes: ``user``, ``kernel``. drivers: of the kernel's, each a candidate of every suite.
     """
     wishes = tuple(implementations) or ("generic", "accelerated")
     cases = [Case("plain")]
     if null or NULL_SUITE in suites:
-        cases.append(Case("null", NULL_SUITE, "auto"))
+        cases += [Case("null", NULL_SUITE, "auto", dataplane) for dataplane in dataplanes]
     for suite in dict.fromkeys(suites):
-        if suite != NULL_SUITE:
+        if suite == NULL_SUITE:
+            continue
+        if "user" in dataplanes:
             cases += [Case("generic" if w == "generic" else "accelerated", suite, w) for w in dict.fromkeys(wishes)]
+        if "kernel" in dataplanes:
+            cases += [Case("kernel", suite, "auto", "kernel", driver) for driver in dict.fromkeys(drivers or ("",))]
     return tuple(cases)
 
 

@@ -93,6 +93,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many measurements that met a disturbed machine are repeated in all (default: a third of them)",
     )
+    what.add_argument(
+        "--dataplane",
+        default="user",
+        metavar="A,B",
+        help="user (gwbench's own), kernel (XFRM), or both in turns (default: user)",
+    )
+    what.add_argument(
+        "--driver",
+        default="",
+        metavar="A,B",
+        help="with --dataplane kernel: crypto drivers by /proc/crypto's names, compared by raising each one's priority "
+        "in turn; needs root and the module crypto_user",
+    )
+    what.add_argument(
+        "--system-wide", action="store_true", help="--driver also while others on this machine use the algorithm"
+    )
     what.add_argument("--no-offload", action="store_true", help="switches the data path's own offloads off")
     what.add_argument(
         "--node",
@@ -209,6 +225,7 @@ def _options(arguments: argparse.Namespace) -> Options:
     from gateway.lab.topology import CLIENT_V4, SERVER_V4
     from gateway.load.iperf3 import Load
     from gateway.measure.endtoend import Options
+    from gateway.node import kernel_crypto
     from gateway.node.base import OFFLOADS
 
     topology = LAB_TOPOLOGIES[0] if arguments.peer else arguments.topology or LAB_TOPOLOGIES[0]
@@ -224,6 +241,9 @@ def _options(arguments: argparse.Namespace) -> Options:
         implementations=tuple(words["impl"]),
         rounds=arguments.rounds,
         repeats=-1 if arguments.repeats is None else arguments.repeats,
+        dataplanes=tuple(dict.fromkeys(w.strip() for w in arguments.dataplane.split(",") if w.strip())),
+        drivers=tuple(kernel_crypto.split_list(arguments.driver)),
+        system_wide=arguments.system_wide,
         gwnodes=makers.parse(arguments.node, topology),
         load=Load(
             server=SERVER_V4,

@@ -52,6 +52,11 @@ def command() -> tuple[str, ...]:
     return words
 
 
+def kernel(site: Site) -> Node:
+    """The kernel's own IPsec in the site's namespace."""
+    return start_node(site.name, "kernel", netns_fd=site.namespace.fd)
+
+
 def maker(commands: Commands) -> NodeMaker:
     """For :func:`gateway.lab.tunnel.open_tunnel`."""
 

@@ -16,7 +16,7 @@ from gateway.lab.topology import CLIENT_V4, SERVER_V4
 from gateway.lab.tunnel import Tunnel, inner_mtu_of
 from gateway.load import iperf3
 from gateway.load.iperf3_parse import Interval
-from gateway.measure import machine
+from gateway.measure import kernel_plan, machine
 from gateway.measure.machines import Machines
 from gateway.measure.sample import Sample
 from gateway.node.base import OFFLOADS, NodeCounters
@@ -26,6 +26,7 @@ from gateway.suites import check_implementation, parse_suites
 _HEALTH_EVERY_S = 0.5
 _SETTLE_S = 2.0
 _MOVING = ("udp_send_packets", "udp_send_errors", "udp_recv_packets", "udp_rcvbuf_drops", "tun_write_segments")
+_MOVING_KERNEL = ("xfrm_out_packets", "xfrm_in_packets")
 """While packets are under way one of these moves."""
 """Patience for the last packets after the drain time: a stolen core may hold them longer."""
 
@@ -63,6 +64,12 @@ class Options:
     outer: str = "ipv4"
     """IP version between the gateways."""
     udp_checksum: bool = True
+    dataplanes: tuple[str, ...] = ("user",)
+    """``user`` (ours) and ``kernel`` (XFRM)."""
+    drivers: tuple[str, ...] = ()
+    """Of the kernel's crypto: compared by raising their priorities in turn."""
+    system_wide: bool = False
+    """Priorities may be changed although others use the algorithm."""
     gwnodes: makers.Commands = field(default_factory=dict)
     load: iperf3.Load = field(default_factory=lambda: iperf3.Load(SERVER_V4, CLIENT_V4))
 
@@ -83,8 +90,14 @@ def plan(options: Options) -> Plan:
     chosen = parse_suites(",".join(options.suites))
     for wish in options.implementations:
         check_implementation([s for s in chosen if s.name != rounds.NULL_SUITE], wish)
-    notes, cases = [], []
-    for case in rounds.plan([s.name for s in chosen], options.implementations):
+    notes: list[str] = []
+    cases = []
+    if "kernel" in options.dataplanes:
+        notes += kernel_plan.check(options.dataplanes, options.drivers, options.outer)
+    planned = rounds.plan(
+        [s.name for s in chosen], options.implementations, dataplanes=options.dataplanes, drivers=options.drivers
+    )
+    for case in planned:
         if case.implementation == "accelerated" and not options.implementations:
             try:
                 resolve(case.suite, case.implementation)
@@ -241,7 +254,7 @@ def _settled(tunnel: Tunnel | None, drain_s: float) -> tuple[NodeCounters, NodeC
 
 
 def _moved(counters: Sequence[NodeCounters]) -> list[int]:
-    return [c.loop.get(name, 0) for c in counters for name in _MOVING]
+    return [c.loop.get(name, 0) for c in counters for name in (*_MOVING, *_MOVING_KERNEL)]
 
 
 def _times() -> noise.CpuTimes:

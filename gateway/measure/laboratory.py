@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -11,7 +11,7 @@ from gateway import bound, environment, result
 from gateway.cleanup import CleanupStack
 from gateway.lab import userns
 from gateway.lab.topology import OUTER_MTU, Laboratory
-from gateway.measure import endtoend
+from gateway.measure import endtoend, kernel_verdict
 from gateway.measure.endtoend import Options
 from gateway.measure.machines import LabMachines
 from gateway.measure.sample import Sample
@@ -35,9 +35,16 @@ def run(
     with CleanupStack() as cleanup:
         checked = endtoend.plan(options)
         recorded = environment.record()
+        select = lambda driver: None  # noqa: E731
+        if options.drivers:
+            from gateway.node.priorities import Priorities
+
+            priorities = Priorities(options.drivers, system_wide=options.system_wide)
+            cleanup.push(priorities.close, "the kernel's driver priorities")
+            select = priorities.select
         lab = Laboratory(options.topology, options.offload)
         cleanup.push(lab.close, "the laboratory")
-        measured = endtoend.run(of_lab(lab, options), options, checked, Lines(console, options.rounds))
+        measured = endtoend.run(of_lab(lab, options, select), options, checked, Lines(console, options.rounds))
         document = result.document(
             result.recorded_command(command),
             environment.record(recorded),
@@ -53,7 +60,9 @@ def run(
     return bool(document["valid"])
 
 
-def of_lab(lab: Laboratory, options: Options) -> LabMachines:
+def of_lab(
+    lab: Laboratory, options: Options, select_driver: Callable[[str], None] = lambda driver: None
+) -> LabMachines:
     """The machines that the measurement sees."""
     config = {
         "offload": options.dataplane_offload,
@@ -61,7 +70,7 @@ def of_lab(lab: Laboratory, options: Options) -> LabMachines:
         "outer": options.outer,
         "udp_checksum": options.udp_checksum,
     }
-    return LabMachines(lab, config, options.gwnodes)
+    return LabMachines(lab, config, options.gwnodes, select_driver)
 
 
 def _lab(options: Options) -> dict[str, Any]:
@@ -74,6 +83,8 @@ def _lab(options: Options) -> dict[str, Any]:
         "udp_checksum": options.udp_checksum,
         "outer_mtu_bytes": OUTER_MTU,
         "rootless": userns.entered(),
+        "dataplanes": list(options.dataplanes),
+        "drivers": list(options.drivers),
         "gwnodes": {site: list(command) for site, command in options.gwnodes.items()},
     }
 
@@ -100,13 +111,14 @@ def verdict(measured: Measured, *, where: str = bound.HERE, split: bool = True, 
         (case, taken)
         for role in ("accelerated", "generic", "null")
         for case, taken in measured.items()
-        if case.role == role and taken
+        if case.role == role and case.dataplane == "user" and taken
     ]
-    if not candidates:
-        return []
+    kernel = kernel_verdict.lines(measured)
+    if not candidates or all(case.dataplane == "kernel" for case, _ in candidates):
+        return kernel
     case, taken = candidates[0]
     plain = next((t for c, t in measured.items() if c.role == "plain"), ())
-    return bound.verdict(evidence(case, taken, plain, candidates, split), where, then)
+    return [*bound.verdict(evidence(case, taken, plain, candidates, split), where, then), *kernel]
 
 
 def evidence(

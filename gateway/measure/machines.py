@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from gateway.errors import UnusableError
 from gateway.lab import gate, makers
 from gateway.lab.topology import Laboratory
 from gateway.lab.tunnel import Tunnel, TunnelConfig, open_tunnel
@@ -64,8 +65,16 @@ class LabMachines:
     wan = "wan"
     line_loses = False
 
-    def __init__(self, lab: Laboratory, config: dict[str, Any], gwnodes: makers.Commands) -> None:
-        """config: of every tunnel, but for suite and implementation."""
+    def __init__(
+        self,
+        lab: Laboratory,
+        config: dict[str, Any],
+        gwnodes: makers.Commands,
+        select_driver: Callable[[str], None] = lambda driver: None,
+    ) -> None:
+        """config: of every tunnel, but for suite and implementation. select_driver: makes a crypto driver of the
+        kernel's come first."""
+        self._select_driver = select_driver
         self._lab = lab
         self._config = config
         self._make = makers.maker(gwnodes)
@@ -78,7 +87,21 @@ class LabMachines:
         self._lab.route_tunnel(inner_mtu)
 
     def open(self, case: Case) -> Tunnel:
-        return open_tunnel(self._lab, TunnelConfig(case.suite, case.implementation, **self._config), self._make)
+        config = TunnelConfig(case.suite, case.implementation, **self._config)
+        if case.dataplane != "kernel":
+            return open_tunnel(self._lab, config, self._make)
+        if case.driver:
+            self._select_driver(case.driver)
+        tunnel = open_tunnel(self._lab, config, makers.kernel)
+        if case.driver and case.driver not in tunnel.implementation:
+            tunnel.close()
+            raise UnusableError(
+                f"{case.driver}: not selectable on this kernel for {case.suite}: it comes first, but the SA runs "
+                f"{tunnel.implementation}",
+                "name drivers of the algorithm that the SA uses",
+                "not-selectable",
+            )
+        return tunnel
 
     def gate(self, inner_mtu: int) -> gate.GateReport:
         return gate.run(gate.between(self._lab.client, self._lab.server), inner_mtu)

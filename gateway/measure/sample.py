@@ -47,8 +47,10 @@ class Sample:
 
     @property
     def gateway_cpu_s(self) -> float | None:
-        """CPU time of all gateways' data-path threads; None for plain."""
-        return sum(g.cpu_ns for g in self.gateways.values()) / 1e9 if self.gateways else None
+        """CPU time of all gateways' data-path threads; None for plain, and where one is the kernel's."""
+        times = [g.cpu_ns for g in self.gateways.values()]
+        # The kernel's data path has no thread of its own: 0 is "not known".
+        return sum(times) / 1e9 if times and all(times) else None
 
     @property
     def carried_gb(self) -> float:

@@ -199,7 +199,7 @@ class KernelBackend:
         path, ipsec = self._open(), self._open_ipsec()
         suite = find_suite(config.suite)
         if suite.bench_only and not config.lab:
-            raise UnusableError(f"suite '{config.suite}' does not encrypt", "for the laboratory only", "bench-only")
+            raise UnusableError(f"suite '{config.suite}' does not encrypt", "for the laboratory only")
         if config.implementation not in ("auto", "accelerated", "kernel"):
             raise UnusableError(
                 f"the kernel chooses its drivers by priority, not by the word '{config.implementation}'",

@@ -47,6 +47,7 @@ def _cells(
             and r["direction"] == row["direction"]
             and r["implementation"] == row["implementation"]
             and row["role"] == "accelerated"
+            and r.get("dataplane", "user") == "user"
         ),
         1.0 if row["role"] == "generic" else None,
     )
