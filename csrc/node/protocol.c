@@ -36,6 +36,12 @@ static const struct {
 	{"firewall", node_firewall},
 	{"check_firewall", node_check_firewall},
 	{"close_path", node_close_path_op},
+	{"echo", node_open_echo},
+	{"echo_seen", node_echo_seen},
+	{"echo_close", node_close_echo},
+	{"iperf3", node_iperf3},
+	{"iperf3_output", node_iperf3_output},
+	{"iperf3_stop", node_iperf3_stop},
 };
 #define N_OPERATIONS (sizeof operations / sizeof operations[0])
 
@@ -215,6 +221,8 @@ int node_stdio(int argc, char **argv)
 	const char *why = serve(&n, &l, n.out.timeout_ms);
 	if (l.memory) gw_wipe(l.memory, l.room);
 	free(l.memory);
+	echo_end_all(n.echoes);
+	node_end_child(&n);
 	node_close_path(&n);
 	for (size_t i = 0; i < NODE_MAX_IMPLEMENTATIONS; i++) free(n.implementations[i]);
 	const size_t left = n.busy ? 0 : lease_end();

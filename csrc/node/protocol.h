@@ -23,6 +23,15 @@ int node_counters(node *n, node_failure *f);
 int node_health(node *n, node_failure *f);
 int node_close_path_op(node *n, node_failure *f);
 int node_close(node *n, node_failure *f);
+int node_open_echo(node *n, node_failure *f);
+int node_echo_seen(node *n, node_failure *f);
+int node_close_echo(node *n, node_failure *f);
+int node_iperf3(node *n, node_failure *f);
+int node_iperf3_output(node *n, node_failure *f);
+int node_iperf3_stop(node *n, node_failure *f);
+
+/* Killed and forgotten; safe when there is none. */
+void node_end_child(node *n);
 
 /* Of open_path. */
 typedef struct path_arguments {

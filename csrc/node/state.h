@@ -5,8 +5,11 @@
 #ifndef GW_NODE_STATE_H
 #define GW_NODE_STATE_H
 
+#include <sys/types.h>
+
 #include "../gwdp.h"
 #include "arguments.h"
+#include "echo.h"
 
 typedef struct sa_note { /* what runs an SA, for the counters */
 	uint32_t spi;
@@ -16,6 +19,13 @@ typedef struct sa_note { /* what runs an SA, for the counters */
 } sa_note;
 
 #define NODE_MAX_IMPLEMENTATIONS 64
+
+typedef struct node_child { /* iperf3 */
+	pid_t pid;              /* 0: not running */
+	int output, status;     /* status: negative = a signal's number */
+	unsigned port;          /* that it was told to listen at */
+	bool started;           /* output is open */
+} node_child;
 
 typedef struct node {
 	json_out out;
@@ -33,6 +43,8 @@ typedef struct node {
 	sa_note *sas;            /* max_sas */
 	gw_sa_counters *counted; /* max_sas: room for reading */
 	char *implementations[NODE_MAX_IMPLEMENTATIONS];
+	echo *echoes;
+	node_child child;
 } node;
 
 /* Up to the value of the result or the error. */
