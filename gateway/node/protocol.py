@@ -19,13 +19,17 @@ others ``{}``. ``hello`` carries the client's protocol version.
 ``sas_there`` says how many there are: lines are limited, SAs are not.
 Requests may be sent ahead of the answers to earlier ones: ten thousand SAs need not wait for ten thousand round trips.
 
-On a router (``gwnode --stdio --lease 5``) the node lives while it hears something every so many seconds; an *empty line*
-is a heartbeat and is not answered. What would outlive its process is journalled and undone, however it ends; this adds
-``close_path {}`` (the process lives on), ``add_address {interface, address}``, ``add_route {interface, prefix, via}``,
-``set_sysctl {name, value}`` -> ``{before}``, ``firewall {interface, prefixes, peer, port, encap}`` -> ``{kind: fw4 |
-iptables | none, rules}`` and ``check_firewall {}`` -> ``{rules, missing}``. ``hello`` then also says ``journal`` and
-``undone`` (changes of a dead session). With ``--kernel`` the data path is XFRM, ``open_path`` also takes ``peer``, and
-addresses and routes are set on the interface that leads there.
+On a router (``gwnode --stdio --lease 5``) the node lives while it hears something every so many seconds; an *empty*
+line is a heartbeat and is not answered. What would outlive its process is journalled and undone, however it ends; this
+adds ``close_path {}`` (the process lives on), ``add_address {interface, address}``, ``add_route {interface, prefix,
+via}``, ``set_sysctl {name, value}`` -> ``{before}``, ``firewall {interface, prefixes, peer, port, encap}`` -> ``{kind:
+fw4 | iptables | none, rules}`` and ``check_firewall {}`` -> ``{rules, missing}``. ``hello`` then also says ``journal``
+and ``undone`` (changes of a dead session). With ``--kernel`` the data path is XFRM, ``open_path`` also takes ``peer``,
+and addresses and routes are set on the interface that leads there.
+
+What stands beside the data path: ``echo {local, port, df, tcp}`` -> ``{port}`` sends back what it gets, ``echo_seen
+{port}`` -> ``{peer, peer_port, packets}`` says from whom, ``echo_close {port}``; ``iperf3 {arguments}`` -> ``{pid}``,
+``iperf3_output {}`` -> ``{running, listening, status, output}``, ``iperf3_stop {}``.
 
 How it grows: fields of a *result* that a reader does not know are ignored, but an *argument* that a node does not know
 is refused (``bad-request``), because a measurement must never run without what was asked of it. So that a newer client

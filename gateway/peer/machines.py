@@ -241,7 +241,7 @@ class Endpoint(PeerMachines):
         ports = {}
         for family, address in addresses.items():
             for df in (False, True):
-                ports[family, df] = (address, int(self._node.ask("echo", local=address, port=0, df=df)["port"]))
+                ports[family, df] = (address, int(self._node.ask("echo", local=address, df=df, tcp=True)["port"]))
         try:
             host = gate.Host(self._client.namespace, *self._setting.inner.address(CLIENT))
             return gate.run(gate.Pair(host, gate.Echo(ports), families), inner_mtu)
@@ -305,7 +305,8 @@ class FarServer:
         while time.monotonic() < deadline:
             state = self._node.ask("iperf3_output")
             if not state.get("running"):
-                return int(state.get("status", 0))
+                status = int(state.get("status", 0))
+                return 128 - status if status > 128 else status  # a signal, as a shell reports it
             time.sleep(0.1)
         return None
 

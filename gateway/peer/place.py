@@ -9,6 +9,7 @@ import shlex
 from dataclasses import dataclass
 
 from gateway.errors import UnusableError
+from gateway.node.far import LEASE_S
 from gateway.node.ssh import Ssh
 from gateway.peer.identify import Facts
 from gateway.peer.targets import Gwnode
@@ -31,7 +32,7 @@ class Placed:
         """The command line that runs it with the protocol on stdin and stdout, and removes it when it ends, however
         it ends: the shell around it outlives the connection."""
         sudo = "" if facts.root else "sudo -n "
-        script = f"trap '' HUP PIPE; {sudo}{shlex.quote(self.path)} --stdio; s=$?"
+        script = f"trap '' HUP PIPE; {sudo}{shlex.quote(self.path)} --stdio --lease {LEASE_S}; s=$?"
         if self.directory:
             script += f"; rm -rf {shlex.quote(self.directory)}"
         return f"exec sh -c {shlex.quote(script + '; exit $s')}"

@@ -47,6 +47,12 @@ class Plan:
             return ()
         return tuple((_whole(a), self.lan) for n in (SERVER, PLAIN_CLIENT) for a in self.setting.addresses(n))
 
+    @property
+    def sysctls(self) -> tuple[tuple[str, str], ...]:
+        """(name, value) of what must change for it to forward."""
+        wanted = self.topology == "one-arm" and not self.facts.forwards[0]
+        return (("net/ipv4/ip_forward", "1"),) if wanted else ()
+
     def prefixes(self) -> list[str]:
         """Everything that is routed or assigned anywhere."""
         tunnel = [_whole(a) for n in (CLIENT, FAR) for a in self.setting.addresses(n)]
@@ -74,8 +80,7 @@ class Plan:
         ]
         lines += [f"           {destination.partition('/')[0]} to {device}" for destination, device in self.routes]
         lines.append("  firewall its own rules, for these addresses and this port only, deleted one by one")
-        if self.topology == "one-arm" and not f.forwards[0]:
-            lines.append("  sysctl   net.ipv4.ip_forward 0 to 1")
+        lines += [f"  sysctl   {name.replace('/', '.')} = {value}" for name, value in self.sysctls]
         lines += [
             "Untouched  its LAN, WAN, routes, SAs, files and configuration; nothing is flushed",
             f"Duration   router busy about {max(1, round(self.minutes))} min: {self.measurements} measurements "

@@ -38,6 +38,7 @@ from gateway.peer.plan import Plan
 from gateway.suites import parse_suites
 
 _PING_BYTES = 1200
+_FIREWALLS = {"fw4": "nftables (inet fw4)", "iptables": "iptables", "none": "none that is known"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,20 +252,22 @@ def _bring(router: Router, plan: Plan, console: Console, cleanup: CleanupStack) 
     node = start(ssh, facts, placed)
     cleanup.push(node.close, facts.name)
     router.node = node
+    node.keep_alive()
     router.hello = node.hello()
-    node.lease()
+    setting = plan.setting
     for destination, device in plan.routes:
-        node.ask("route", dst=destination, dev=device)
+        node.ask("add_route", prefix=destination, interface=device)
+    for name, value in plan.sysctls:
+        node.ask("set_sysctl", name=name, value=value)
     answer = node.ask(
-        "allow",
-        tun=TUN,
-        udp_port=plan.setting.port,
-        tcp_port=iperf3.PORT,
-        prefixes=list(plan.setting.inner.prefixes),
-        lan=plan.lan,
-        forward=plan.topology == "one-arm",
+        "firewall",
+        interface=TUN,
+        prefixes=list(setting.inner.prefixes[: len(setting.families)]),
+        peer=setting.line.local,
+        port=setting.port,
+        encap=setting.encap,
     )
-    console.print(f"firewall   {answer.get('firewall', 'none')}, {answer.get('rules', 0)} rules of our own")
+    console.print(f"firewall   {_FIREWALLS[str(answer['kind'])]}: {answer['rules']} rules of our own")
 
 
 def start(ssh: Ssh, facts: Facts, placed: place.Placed) -> FarNode:

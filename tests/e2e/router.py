@@ -188,9 +188,9 @@ class Router:
         mine = os.stat(f"/proc/{self.server.pid}/ns/net").st_ino
         for entry in Path("/proc").iterdir():
             try:
-                if entry.name.isdigit() and os.stat(entry / "ns/net").st_ino == mine:
-                    if b"gwnode" in (entry / "cmdline").read_bytes():
-                        found.append(int(entry.name))
+                inside = entry.name.isdigit() and os.stat(entry / "ns/net").st_ino == mine
+                if inside and b"gwnode" in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
             except OSError:
                 continue
         return found

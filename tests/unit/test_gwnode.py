@@ -16,7 +16,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,53 +23,20 @@ from typing import Any
 import pytest
 import test_worker as lab
 
-from dataplane._build import compile_args, sources
 from gateway.errors import GwbenchError, MeasurementError, UnusableError
 from gateway.node.base import NodeCounters, PathConfig, SaConfig
 from gateway.node.client import NodeClient
 from gateway.node.codec import from_dict
 from gateway.node.local import start_node
 from gateway.node.protocol import MAX_LINE_BYTES
+from tests.gwnode_build import build
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "gwnode-host"
 namespaces = lab.namespaces  # the fixture
 
 needs_tun = pytest.mark.skipif(
     os.geteuid() != 0 or not os.access("/dev/net/tun", os.W_OK), reason="needs root and a writable /dev/net/tun"
 )
-
-
-def node_sources() -> list[str]:
-    """What mk/cross.mk calls NODE_SRC."""
-    test_only = re.search(
-        r"^NODE_TEST_SRC := .*?,(common[^)]*)\)", (ROOT / "mk" / "cross.mk").read_text(), re.MULTILINE
-    )
-    assert test_only
-    names = {path.stem for path in (ROOT / "csrc" / "node").glob("*.c")} - set(test_only[1].split()) | {"selftest"}
-    return [f"csrc/node/{name}.c" for name in sorted(names)]
-
-
-def build() -> Path:
-    """Compiles what changed; objects of one source are never shared with another build."""
-
-    def compile_one(source: str) -> Path:
-        obj = BUILD / (source.replace("/", "_") + ".o")
-        depends = obj.with_suffix(".d")
-        if obj.exists() and depends.exists():
-            made_of = depends.read_text().replace("\\\n", " ").partition(":")[2].split()
-            if all(Path(p).exists() and Path(p).stat().st_mtime < obj.stat().st_mtime for p in made_of):
-                return obj
-        flags = [*compile_args(), "-Werror", "-MMD", "-Wno-sign-compare"]
-        subprocess.run(["gcc", *flags, "-c", "-o", str(obj), str(ROOT / source)], check=True)
-        return obj
-
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        objects = list(pool.map(compile_one, [*sources(ROOT), *node_sources()]))
-    scratch = BUILD / f"gwnode.{os.getpid()}"
-    subprocess.run(["gcc", "-pthread", "-o", str(scratch), *map(str, objects), "-ldl"], check=True)
-    return scratch.rename(BUILD / "gwnode")
 
 
 @pytest.fixture(scope="module")
