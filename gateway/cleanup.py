@@ -2,6 +2,9 @@
 
 The first signal raises :class:`Interrupted` in the main thread, and cleaning up then happens on the way out; later
 signals are ignored while that runs, so that an impatient second Ctrl-C leaves nothing behind.
+
+Python raises wherever it happens to be. Where that is a finalizer or a fork's callback, it only reports the exception
+as ignored and goes on; then it is raised again a moment later.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import Any
 from gateway.errors import EXIT_INTERRUPTED
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AGAIN_S = 0.01
 
 
 class Interrupted(KeyboardInterrupt):
@@ -40,6 +44,7 @@ class CleanupStack:
         self._report = report or (lambda line: print(line, file=sys.stderr))
         self._former: dict[int, Any] = {}
         self._running = False
+        self._former_hook: Callable[[Any], object] | None = None
 
     def push(self, action: Callable[[], object], what: str = "") -> Callable[[], object]:
         """Registers ``action``; ``what`` names it in messages ("namespace gw-a"). Returns it, for ``discard``."""
@@ -70,6 +75,15 @@ class CleanupStack:
             signal.signal(one, signal.SIG_IGN)
         raise Interrupted(number)
 
+    def _on_ignored(self, ignored: Any) -> None:
+        if not isinstance(ignored.exc_value, Interrupted):
+            (self._former_hook or sys.__unraisablehook__)(ignored)
+            return
+        number = ignored.exc_value.number
+        # Not at once: this hook's own exceptions are ignored as well.
+        signal.signal(signal.SIGALRM, lambda *_: self._on_signal(number, None))
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+
     def __enter__(self) -> CleanupStack:
         for number in SIGNALS:
             try:
@@ -80,6 +94,8 @@ class CleanupStack:
                     self._former[number] = former
             except ValueError:  # not the main thread: signals are not ours
                 break
+        if self._former:
+            self._former_hook, sys.unraisablehook = sys.unraisablehook, self._on_ignored
         return self
 
     def __exit__(
@@ -88,6 +104,9 @@ class CleanupStack:
         try:
             self.run()
         finally:
+            if self._former:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                sys.unraisablehook = self._former_hook or sys.__unraisablehook__
             for number, former in self._former.items():
                 signal.signal(number, former if former is not None else signal.SIG_DFL)
             self._former.clear()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,19 @@ def test_a_real_process_interrupted_while_it_sleeps(tmp_path: Path) -> None:
     assert process.wait(20) == 130
     process.stdout.close()
     assert (tmp_path / "done").exists()
+
+
+def test_a_signal_that_meets_a_finalizer_is_raised_again() -> None:
+    class Finalized:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+            time.sleep(0)  # the handler runs here at the latest, and what it raises is ignored
+
+    undone = []
+    with pytest.raises(Interrupted) as interrupted, CleanupStack() as stack:
+        stack.push(lambda: undone.append("namespace"))
+        Finalized()
+        time.sleep(5)
+    assert interrupted.value.number == signal.SIGINT
+    assert undone == ["namespace"]
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
