@@ -44,7 +44,6 @@ def assert_complete(finished: Finished) -> None:
         # Every length both ways: IPv4 with DF off and on (100 more without DF), IPv6 the same.
         assert gate["packets"] == 2 * (2 * (mtu - 28 + 1) + 100) + 2 * (2 * (mtu - 48 + 1) + 100)
         assert gate["refused"] == 4 * 100
-        assert gate["seconds"] < 5
 
 
 def runnable(suite: str) -> bool:
