@@ -177,7 +177,7 @@ class Priorities:
                 self._journal.unlink(missing_ok=True)
 
     def _write(self) -> None:
-        document = {"schema": "gwbench-crypto/1", "boot": _boot(), "pid": os.getpid(), "before": self.before}
+        document = {"schema": "gwbench-priorities/1", "boot": _boot(), "pid": os.getpid(), "before": self.before}
         temporary = self._journal.with_suffix(".new")
         try:
             temporary.write_text(json.dumps(document), encoding="utf-8")
@@ -237,4 +237,4 @@ def _read(journal: Path) -> dict[str, Any]:
         document = json.loads(journal.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return document if isinstance(document, dict) and document.get("schema") == "gwbench-crypto/1" else {}
+    return document if isinstance(document, dict) and document.get("schema") == "gwbench-priorities/1" else {}

@@ -68,11 +68,11 @@ def kernel_image() -> Path:
     return Path(done.stdout.strip())
 
 
-def command(image: Path, out: Path, full: bool) -> list[str]:
+def command(image: Path, out: Path, full: bool, module: str = "tests.kernel.vm_main") -> list[str]:
     """The call of virtme-ng. Its own known answers of the kernel's ciphers are left out: they take a minute here."""
     inside = ["env", f"PYTHONPATH={ROOT}", "PYTHONDONTWRITEBYTECODE=1"]
     inside += [f"{k}={v}" for k, v in os.environ.items() if k.startswith("GWBENCH_KERNEL_")]
-    inside += [sys.executable, "-m", "tests.kernel.vm_main", str(out / "results.jsonl"), str(int(full))]
+    inside += [sys.executable, "-m", module, str(out / "results.jsonl"), str(int(full))]
     vng = [str(Path(sys.executable).parent / "vng"), "--disable-kvm", "--verbose", "--run", str(image)]
     vng += ["--force-9p", "--rwdir", str(out), "--user", "root", "--cpus", "2", "--memory", "2G"]
     return [*vng, "--append", "cryptomgr.notests=1", "--cwd", str(ROOT), "--exec", shlex.join(inside)]
@@ -103,17 +103,17 @@ def _wait(process: subprocess.Popen[bytes], watched: tuple[Path, ...], longest_s
     return f"virtme-ng ended with status {process.returncode}" if process.returncode else ""
 
 
-def boot(full: bool) -> Boot:
-    """Runs everything in one boot."""
-    out = BUILD / "out"
+def boot(full: bool, module: str = "tests.kernel.vm_main", where: Path = BUILD) -> Boot:
+    """Runs everything of one module in one boot; results and console go into ``where``."""
+    out = where / "out"
     out.mkdir(parents=True, exist_ok=True)
-    results, log = out / "results.jsonl", BUILD / "console.log"
+    results, log = out / "results.jsonl", where / "console.log"
     for old in (results, log):
         old.unlink(missing_ok=True)
     start = time.monotonic()
     found = Boot()
     try:
-        words = command(kernel_image(), out, full)
+        words = command(kernel_image(), out, full, module)
         master, slave = pty.openpty()  # without a terminal virtme-ng shows no console
         path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
         process = subprocess.Popen(

@@ -1,0 +1,1 @@
+"""Two results against each other: readers of what people have, and which rows really moved."""

@@ -1,0 +1,127 @@
+"""Runs inside the virtual machine: the kernel's own data path, its drivers, AF_ALG, IKE, through gwbench's commands.
+
+python -m tests.kernel.xfrm.vm_xfrm RESULTS FULL
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from gateway.node import kernel_crypto, priorities
+from tests.kernel.vm_main import attempt, write
+from tests.kernel.xfrm import netlink_live
+
+MODULES = ("tun", "veth", "esp4", "esp6", "xfrm_user", "crypto_user", "af_alg", "algif_skcipher", "algif_aead")
+MORE = ("algif_hash", "aesni_intel", "sha256_ssse3", "ghash_clmulni_intel", "dummy")
+GWBENCH = [sys.executable, "-u", "-m", "gateway.entry"]
+SLOW, FAST = "cbc(aes-generic)", "cbc-aes-aesni"
+ALGORITHM = "cbc(aes)"
+
+
+def gwbench(*words: str, timeout_s: float = 240) -> dict[str, Any]:
+    """One command: status, output, and its JSON where it wrote one."""
+    with tempfile.TemporaryDirectory() as home:
+        result = Path(home) / "result.json"
+        environment = {**os.environ, "HOME": home, "XDG_STATE_HOME": home, "GWBENCH_SELECT": "static"}
+        done = subprocess.run(
+            [*GWBENCH, *words, *(["--json", str(result)] if "--json" not in words else [])],
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            env=environment,
+        )
+        print(done.stdout[-3000:], done.stderr[-2000:], flush=True)
+        document = json.loads(result.read_text()) if result.exists() else None
+    return {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr, "document": document}
+
+
+def iperf(*words: str) -> dict[str, Any]:
+    return gwbench("iperf", "--lab", "-t", "1", "--repeats", "0", "--no-save", *words)
+
+
+def both_data_paths() -> dict[str, Any]:
+    return iperf("--dataplane", "user,kernel", "--rounds", "1", "--suite", "aes128gcm16", "--impl", "accelerated")
+
+
+def priorities_now() -> dict[str, int]:
+    return {one.driver: one.priority for one in kernel_crypto.read() if one.name == ALGORITHM and not one.internal}
+
+
+def drivers() -> dict[str, Any]:
+    """A/B of two drivers of cbc(aes); what /proc/crypto says meanwhile is looked at from outside."""
+    priorities.instantiate(SLOW)
+    before, seen, done = priorities_now(), [], threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.3):
+            listing = kernel_crypto.read()
+            used = [one.driver for one in listing if one.name.startswith("echainiv(authenc") and one.refcnt > 1]
+            first = max(
+                (one for one in listing if one.name == ALGORITHM and not one.internal), key=lambda o: o.priority
+            )
+            entry = [first.driver, sorted(used)]
+            if not seen or seen[-1] != entry:
+                seen.append(entry)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        result = iperf(
+            "--dataplane", "kernel", "--driver", f"{FAST},{SLOW}", "--rounds", "2", "--suite", "aes256-sha256"
+        )
+    finally:
+        done.set()
+        thread.join()
+    return {**result, "before": before, "after": priorities_now(), "seen": seen}
+
+
+def interrupted(number: int) -> dict[str, Any]:
+    """A run that gets ``number`` while a priority is raised."""
+    before = priorities_now()
+    words = ["iperf", "--lab", "-t", "20", "--rounds", "3", "--no-save", "--suite", "aes256-sha256"]
+    words += ["--dataplane", "kernel", "--driver", f"{SLOW},{FAST}"]
+    process = subprocess.Popen([*GWBENCH, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    deadline = time.monotonic() + 120
+    while priorities_now() == before and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.2)
+    raised = priorities_now()
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    left = priorities_now()
+    journal = priorities.JOURNAL.exists()
+    result = {"status": process.returncode, "output": output[-3000:], "before": before, "raised": raised, "left": left}
+    if number == signal.SIGKILL:
+        cleanup = gwbench("cleanup", "--json", "-")
+        return {**result, "journal": journal, "cleanup": cleanup, "after": priorities_now()}
+    return {**result, "journal": journal}
+
+
+def run_all(file: IO[str]) -> None:
+    attempt(file, "xfrm", "messages", netlink_live.messages)
+    attempt(file, "xfrm", "crypto", netlink_live.crypto_list)
+    attempt(file, "xfrm", "both", both_data_paths)
+    attempt(file, "xfrm", "drivers", drivers)
+    attempt(file, "xfrm", "SIGINT", lambda: interrupted(signal.SIGINT))
+    attempt(file, "xfrm", "SIGKILL", lambda: interrupted(signal.SIGKILL))
+
+
+def main() -> None:
+    subprocess.run(["modprobe", "-a", *MODULES], check=True)
+    for module in MORE:
+        subprocess.run(["modprobe", module], check=False)
+    with open(sys.argv[1], "w") as file:
+        run_all(file)
+        write(file, {"kind": "end", "name": "end"})
+
+
+if __name__ == "__main__":
+    main()
