@@ -23,6 +23,7 @@
 
 #define MOST_POLICIES 16
 #define STAT_LINES    40
+#define MOST_ROUTES   8
 
 static struct {
 	size_t mark; /* in the journal: what follows is this path's */
@@ -32,6 +33,8 @@ static struct {
 	struct {
 		gw_addr src, dst;
 	} policies[MOST_POLICIES];
+	size_t n_routes;
+	gw_addr routes[MOST_ROUTES];
 	uint64_t before[STAT_LINES];
 } k = {.socket = -1};
 
@@ -80,6 +83,7 @@ static int each(const argument_texts *texts, const char *device, bool route, nod
 
 	for (size_t i = 0; i < texts->count && !rc; i++, text += strlen(text) + 1) {
 		(void)netif_parse(text, &parsed);
+		if (route) k.routes[k.n_routes++] = parsed;
 		rc = route ? changes_route(device, text, &parsed, NULL, f) : changes_address(device, text, &parsed, f);
 	}
 	return rc;
@@ -89,25 +93,26 @@ static void read_statistics(uint64_t values[STAT_LINES], json_out *out);
 
 int kernel_open(node *n, const path_arguments *a, node_failure *f)
 {
-	gw_addr local, peer;
+	gw_addr local;
 	char device[IF_NAMESIZE] = "";
 	uint16_t port = (uint16_t)a->port;
 	bool v6 = false;
 
 	if (n->kernel_open) return node_fail(f, "error", "a path is open already");
-	if (!netif_parse(a->local, &local) || !netif_parse(a->peer, &peer) || strchr(a->local, '/') || strchr(a->peer, '/'))
-		return node_fail(f, "bad-request", "the kernel's path needs the addresses 'local' and 'peer'");
+	if (!netif_parse(a->local, &local) || strchr(a->local, '/'))
+		return node_fail(f, "bad-request", "not an address: '%.64s'", a->local);
+	if (a->routes.count > MOST_ROUTES) return node_fail(f, "error", "more than %d routes", MOST_ROUTES);
 	if (guard_prefixes(n, &a->addresses, &v6, f) || guard_prefixes(n, &a->routes, &v6, f)) return -1;
-	int rc = xfrm_probe(gw_suite_find("aes256-sha256"), &local, &peer);
+	int rc = xfrm_probe(gw_suite_find("aes256-sha256"), &local, &local);
 	if (rc == -EPROTONOSUPPORT || rc == -EAFNOSUPPORT || rc == -EPERM) {
 		snprintf(f->hint, sizeof f->hint, "use --dataplane user, or install the module");
 		return node_fail(f, "kernel-lacks", "%s", xfrm_lacks(rc, &local));
 	}
 	const int fd = netlink_open(NETLINK_ROUTE);
-	const int index = fd < 0 ? fd : netif_towards(fd, &peer);
+	const int index = fd < 0 ? fd : netif_holding(fd, &local);
 	if (fd >= 0) close(fd);
 	if (index < 0 || !if_indextoname((unsigned)index, device))
-		return node_fail(f, "error", "no route leads to %.64s", a->peer);
+		return node_fail(f, "error", "no interface has the address %.64s", a->local);
 	k.encap = strcmp(a->encap, "udp") == 0;
 	k.mark = journal_mark();
 	if (k.encap && (rc = bind_encap(&local, &port))) {
@@ -142,6 +147,7 @@ void kernel_close(node *n)
 	if (k.socket >= 0) close(k.socket);
 	k.socket = -1;
 	k.n_policies = 0;
+	k.n_routes = 0;
 	n->kernel_open = false;
 }
 
@@ -240,28 +246,40 @@ static int journalled_policy(int direction, const gw_addr *src, const gw_addr *d
 	return rc;
 }
 
+static int policies(const sa_note *sa, const gw_addr *src, const gw_addr *dst)
+{
+	bool replace = false;
+	int rc;
+
+	for (size_t i = 0; i < k.n_policies; i++)
+		replace |= !memcmp(&k.policies[i].src, src, sizeof *src) && !memcmp(&k.policies[i].dst, dst, sizeof *dst);
+	if (!replace && k.n_policies == MOST_POLICIES) return -ENOSPC;
+	if ((rc = journalled_policy(XFRM_OUT, src, dst, &sa->local, &sa->peer, sa->spi, replace)) ||
+		(rc = journalled_policy(XFRM_IN, dst, src, &sa->peer, &sa->local, 0, replace)) ||
+		(rc = journalled_policy(XFRM_FWD, dst, src, &sa->peer, &sa->local, 0, replace)))
+		return rc;
+	if (!replace) {
+		k.policies[k.n_policies].src = *src;
+		k.policies[k.n_policies++].dst = *dst;
+	}
+	return 0;
+}
+
+/* No destination: what the path's routes lead to, never all of a router's traffic, its ssh included. */
 int kernel_policy_set(node *n, const gw_selector *s, uint32_t spi, gw_err *err)
 {
 	const sa_note *sa = find(n, spi, GW_DIR_OUT);
-	bool replace = false;
+	const size_t many = s->dst.family ? 1 : k.n_routes;
+	int rc = 0;
 
 	if (!sa) return why(err, "no outbound SA of this SPI", -ENOENT);
-	/* Empty means all traffic of the router, its ssh included. */
-	if (!s->src.family || s->src.family != s->dst.family || !s->src.prefix || !s->dst.prefix)
-		return why(err, "the kernel's policies need two inner prefixes of one family", -EINVAL);
-	for (size_t i = 0; i < k.n_policies; i++)
-		replace |=
-			!memcmp(&k.policies[i].src, &s->src, sizeof s->src) && !memcmp(&k.policies[i].dst, &s->dst, sizeof s->dst);
-	if (!replace && k.n_policies == MOST_POLICIES) return why(err, "too many policies", -ENOSPC);
-	int rc = journalled_policy(XFRM_OUT, &s->src, &s->dst, &sa->local, &sa->peer, spi, replace);
-	if (!rc) rc = journalled_policy(XFRM_IN, &s->dst, &s->src, &sa->peer, &sa->local, 0, replace);
-	if (!rc) rc = journalled_policy(XFRM_FWD, &s->dst, &s->src, &sa->peer, &sa->local, 0, replace);
-	if (rc) return why(err, rc == -EEXIST ? "the kernel has a policy for these prefixes already" : strerror(-rc), rc);
-	if (!replace) {
-		k.policies[k.n_policies].src = s->src;
-		k.policies[k.n_policies++].dst = s->dst;
+	for (size_t i = 0; i < many && !rc; i++) {
+		const gw_addr *dst = s->dst.family ? &s->dst : &k.routes[i];
+		const gw_addr any = {.family = dst->family};
+		if (s->src.family && s->src.family != dst->family) continue;
+		rc = policies(sa, s->src.family ? &s->src : &any, dst);
 	}
-	return 0;
+	return rc ? why(err, rc == -EEXIST ? "the kernel has a policy for these prefixes already" : strerror(-rc), rc) : 0;
 }
 
 /* ---- what it tells ---- */

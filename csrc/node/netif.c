@@ -150,29 +150,32 @@ int netif_delete_own_route(int fd, int ifindex, const gw_addr *prefix)
 	return route_request(fd, RTM_DELROUTE, 0, ifindex, prefix, NULL, OWN_PROTOCOL);
 }
 
-int netif_towards(int fd, const gw_addr *address)
+int netif_holding(int fd, const gw_addr *address)
 {
-	const struct rtmsg head = {.rtm_family = address->family == 6 ? AF_INET6 : AF_INET,
-							   .rtm_dst_len = address->family == 6 ? 128 : 32};
+	const struct ifaddrmsg head = {.ifa_family = address->family == 6 ? AF_INET6 : AF_INET};
 	union {
-		struct rtmsg head;
-		char bytes[512];
+		struct nlmsghdr header;
+		char bytes[8192];
 	} answer;
 	netlink_request r;
+	int found = -EADDRNOTAVAIL;
 
-	netlink_start(&r, RTM_GETROUTE, 0, &head, sizeof head);
-	netlink_attribute(&r, RTA_DST, address->bytes, address_bytes(address));
-	int left = netlink_ask(fd, &r, &answer, sizeof answer);
-	if (left < 0) return left;
-	if ((size_t)left > sizeof answer) left = sizeof answer;
-	left -= (int)NLMSG_ALIGN(sizeof answer.head);
-	for (struct rtattr *a = RTM_RTA(&answer.head); RTA_OK(a, left); a = RTA_NEXT(a, left))
-		if (a->rta_type == RTA_OIF) {
-			uint32_t index;
-			memcpy(&index, RTA_DATA(a), sizeof index);
-			return (int)index;
+	netlink_start(&r, RTM_GETADDR, NLM_F_DUMP, &head, sizeof head);
+	if (send(fd, &r, r.header.nlmsg_len, 0) < 0) return -errno;
+	for (;;) {
+		ssize_t left = recv(fd, &answer, sizeof answer, 0);
+		if (left < 0 && errno == EINTR) continue;
+		if (left < 0) return -errno;
+		for (struct nlmsghdr *h = &answer.header; NLMSG_OK(h, (size_t)left); h = NLMSG_NEXT(h, left)) {
+			if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR) return found;
+			const struct ifaddrmsg *a = NLMSG_DATA(h);
+			int rest = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof *a));
+			for (struct rtattr *t = IFA_RTA(a); RTA_OK(t, rest); t = RTA_NEXT(t, rest))
+				if (t->rta_type == (a->ifa_family == AF_INET ? IFA_LOCAL : IFA_ADDRESS) &&
+					!memcmp(RTA_DATA(t), address->bytes, address_bytes(address)))
+					found = (int)a->ifa_index;
 		}
-	return -ENETUNREACH;
+	}
 }
 
 /* ---- counters ---- */

@@ -25,7 +25,7 @@ int netif_delete_address(int fd, int ifindex, const gw_addr *address);
 /* Routes on interfaces that are not ours carry a protocol number of our own, and only such are deleted. via: or NULL */
 int netif_add_own_route(int fd, int ifindex, const gw_addr *prefix, const gw_addr *via);
 int netif_delete_own_route(int fd, int ifindex, const gw_addr *prefix);
-int netif_towards(int fd, const gw_addr *address); /* index of the interface that leads there, or -errno */
+int netif_holding(int fd, const gw_addr *address); /* index of the interface that has it, or -errno */
 
 /* Writes {"lo": {"rx_packets": ...}, ...}: every interface of this network namespace. */
 void netif_write_counters(json_out *out);

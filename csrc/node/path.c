@@ -47,9 +47,7 @@ static const argument path_table[] = {
 	{"udp_checksum", ARGUMENT_BOOL, false, PATH(udp_checksum)},
 	{"encap", ARGUMENT_TEXT, false, PATH(encap)},
 	{"max_sas", ARGUMENT_COUNT, false, PATH(max_sas)},
-	{"peer", ARGUMENT_TEXT, false, PATH(peer)}, /* last: the kernel's path alone takes it */
 };
-#define N_PATH (sizeof path_table / sizeof path_table[0])
 
 static const node_word encaps[] = {{"udp", GW_ENCAP_UDP}, {"none", GW_ENCAP_NONE}, {NULL, 0}};
 
@@ -145,13 +143,12 @@ int node_open_path(node *n, node_failure *f)
 						.max_sas = 64,
 						.udp_checksum = true,
 						.encap = "udp",
-						.peer = "",
 						.offload = {defaults, 4}};
 	gw_dp_config config = {.tun_fd = -1};
 	gw_dp_info info;
 	gw_err err = {""};
 
-	if (arguments_read(n->request, path_table, n->kernel ? N_PATH : N_PATH - 1, &a, f)) return -1;
+	if (arguments_read(n->request, path_table, sizeof path_table / sizeof path_table[0], &a, f)) return -1;
 	n->max_sas = a.max_sas ? a.max_sas : 64;
 	if (n->kernel) return kernel_open(n, &a, f);
 	if (n->dp) {

@@ -35,7 +35,7 @@ void node_end_child(node *n);
 
 /* Of open_path. */
 typedef struct path_arguments {
-	const char *local, *tun, *encap, *peer;
+	const char *local, *tun, *encap;
 	uint32_t port, mtu, txqueuelen, queues, rcvbuf_bytes, sndbuf_bytes, max_sas;
 	bool udp_checksum;
 	argument_texts addresses, routes, offload;

@@ -193,9 +193,8 @@ int node_set_policy(node *n, node_failure *f)
 	if (arguments_read(n->request, table, 3, &a, f) || node_need_path(n, f) ||
 		read_selector(n, a.spi, a.selector_src, a.selector_dst, &selector, f))
 		return -1;
-	if (n->kernel &&
-		(guard_prefix(n, a.selector_src, &selector.src, f) || guard_prefix(n, a.selector_dst, &selector.dst, f)))
-		return -1;
+	/* A policy of the kernel's catches the router's own packets too: its far side at least must be a test prefix. */
+	if (n->kernel && *a.selector_dst && guard_prefix(n, a.selector_dst, &selector.dst, f)) return -1;
 	if (n->kernel ? kernel_policy_set(n, &selector, a.spi, &err) : gw_dp_policy_set(n->dp, &selector, a.spi, &err))
 		return refused(n, f, "policy for SA", a.spi, err.text);
 	node_write_empty(n);

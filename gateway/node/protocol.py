@@ -24,8 +24,8 @@ line is a heartbeat and is not answered. What would outlive its process is journ
 adds ``close_path {}`` (the process lives on), ``add_address {interface, address}``, ``add_route {interface, prefix,
 via}``, ``set_sysctl {name, value}`` -> ``{before}``, ``firewall {interface, prefixes, peer, port, encap}`` -> ``{kind:
 fw4 | iptables | none, rules}`` and ``check_firewall {}`` -> ``{rules, missing}``. ``hello`` then also says ``journal``
-and ``undone`` (changes of a dead session). With ``--kernel`` the data path is XFRM, ``open_path`` also takes ``peer``,
-and addresses and routes are set on the interface that leads there.
+and ``undone`` (changes of a dead session). With ``--kernel`` the data path is XFRM: addresses and routes are set on the
+interface that has the outer address.
 
 What stands beside the data path: ``echo {local, port, df, tcp}`` -> ``{port}`` sends back what it gets, ``echo_seen
 {port}`` -> ``{peer, peer_port, packets}`` says from whom, ``echo_close {port}``; ``iperf3 {arguments}`` -> ``{pid}``,

@@ -410,3 +410,64 @@ def test_the_rules_open_for_the_test_and_for_nothing_else(router: Router) -> Non
 
 # Into the router and through it, to test addresses and to the owner's.
 DESTINATIONS = {"198.18.1.1": "input", "192.168.1.1": "input", "198.18.3.2": "forward", "192.168.1.77": "forward"}
+
+
+def test_the_kernels_data_path_says_what_this_kernel_lacks(router: Router) -> None:
+    """Where the kernel has ESP the path opens, and its changes are undone by ``close_path`` alone."""
+    node = router.start("--lease", "60", "--kernel")
+    hello = router.ok(node, "hello", protocol=1)
+    assert hello["kind"] == "kernel"
+    before = router.listing()
+    path = {**PATH, "addresses": ["198.18.1.1/24"]}
+    if hello["suites"]:
+        assert router.ok(node, "open_path", **path)["tun"] == "br-lan"
+        assert router.listing() != before
+        router.ok(node, "close_path")
+    else:
+        assert re.search(r"module \w+ is missing", hello["lacks"])
+        assert router.refused(node, "open_path", **path) == ("kernel-lacks", hello["lacks"])
+        assert router.refused(node, "add_sa", **SA)[0] == "no-path"
+    assert router.listing() == before
+    without = router.start("--kernel")
+    assert without.wait(10) == 2 and without.stderr and b"--lease" in without.stderr.read()
+
+
+SA = {
+    "spi": 4097,
+    "direction": "out",
+    "suite": "aes128gcm16",
+    "local": "192.168.1.1",
+    "peer": "192.168.1.5",
+    "peer_port": 4500,
+    "local_port": 4500,
+    "enc_key": "00" * 16,
+    "auth_key": "",
+    "salt": "00" * 4,
+}
+
+
+def test_policies_of_a_journal_are_removed_and_foreign_ones_are_not(router: Router) -> None:
+    """The control plane of XFRM works without any ESP: what a killed session had written is replayed for real."""
+    policies = (
+        "dir out src 198.18.1.0/24 dst 198.18.2.0/24",
+        "dir in src 198.18.2.0/24 dst 198.18.1.0/24",
+        "dir fwd src fd12:3456:789a:2::/64 dst ::/0",
+        "dir out src 10.1.0.0/16 dst 10.2.0.0/16",
+    )
+    for policy in policies:
+        router.run("ip", "xfrm", "policy", "add", *policy.split(), "priority", "1000", "action", "block")
+    router.journal.write_text(
+        "gwnode 1\n"
+        "policy 1 198.18.1.0/24 198.18.2.0/24\n"
+        "policy 0 198.18.2.0/24 198.18.1.0/24\n"
+        "policy 2 fd12:3456:789a:2::/64 ::/0\n"
+        "policy 1 10.1.0.0/16 10.2.0.0/16\nforget\n"
+        "sa 192.168.1.5 4097\n"
+        "policy 1 198.18.7.0/24 198.18.8.0/24\n"  # written down, and killed before it was made
+    )
+    router.journal.chmod(0o600)
+    said = router.run(str(router.binary), "cleanup")
+    assert said.count("undone:") == 5 and "10.1.0.0" not in said
+    left = router.run("ip", "xfrm", "policy")
+    assert left.count("src ") == 1 and "src 10.1.0.0/16 dst 10.2.0.0/16" in left
+    assert not router.journal.exists()
