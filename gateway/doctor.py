@@ -6,6 +6,7 @@ one, the command that helps.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -153,6 +154,17 @@ def check_kernel_esp(lack: str | None = None) -> list[Finding]:
     return [Finding(OK, "the kernel has ESP")]
 
 
+def check_kernel_data_path() -> list[Finding]:
+    """Drivers, offloads, steering, softirq, and what OpenWrt puts in the way."""
+    from gateway import doctor_kernel
+    from gateway.netlink.ipsec import Ipsec, KernelSa
+
+    sas: list[KernelSa] = []
+    with contextlib.suppress(OSError), Ipsec() as ipsec:
+        sas = ipsec.sas()
+    return doctor_kernel.examine(machine=os.uname().machine, sas=sas)
+
+
 def check_quiet(sleep: Callable[[float], None] = time.sleep, governors: list[str] | None = None) -> list[Finding]:
     """What makes numbers unsteady: frequency, load, a hypervisor that takes CPU away."""
     found = []
@@ -183,5 +195,6 @@ def examine() -> list[Finding]:
         *check_iperf3(),
         *check_sockets(),
         *check_kernel_esp(),
+        *check_kernel_data_path(),
         *check_quiet(),
     ]
