@@ -410,6 +410,17 @@ size_t gw_dp_sa_read(gw_dp *dp, gw_sa_counters *out, size_t max);
 /* The fd (memfd) of a loop's counter page, for another process to map read-only; layout in core/counters.h. */
 int gw_dp_counters_fd(gw_dp *dp, uint32_t loop);
 
+/* The same counters in another process, which was handed that fd and has no gw_dp: a reader that neither the loop nor
+ * its control plane notices. The fd may be closed after gw_page_open. */
+typedef struct gw_page gw_page;
+gw_page *gw_page_open(int fd, gw_err *err); /* NULL: no counter page, or one of another version */
+uint32_t gw_page_max_sas(const gw_page *page);
+/* 0, or -EAGAIN when the writer was killed inside and the numbers are torn. */
+int gw_page_loop_read(const gw_page *page, gw_loop_counters *out);
+/* Consistent per SA. Returns how many were written. */
+size_t gw_page_sa_read(const gw_page *page, gw_sa_counters *out, size_t max);
+void gw_page_close(gw_page *page); /* safe on NULL */
+
 /* ---- benches (csrc/bench), no allocation while timed ---------------------------------------------------------- */
 
 typedef struct gw_bench_sample {

@@ -9,6 +9,7 @@ Failures are :class:`DataplaneError` with the one line that the C code wrote.
 ``sa``         SAs in memory: seal and open batches of packets
 ``packets``    checksum, segmentation, coalescing as pure functions
 ``path``       the running dataplane: TUN, sockets, loops, counters
+``page``       counters of a dataplane in another process
 ``selection``  providers, and which implementation is preferred
 ``bench``      timed runs of one implementation or of ESP in memory
 =============  =====================================================================================
@@ -28,6 +29,7 @@ from dataplane.impls import (
     selftest,
 )
 from dataplane.packets import checksum, coalesce, segment
+from dataplane.page import CounterPage
 from dataplane.path import OFFLOADS, Dataplane, DataplaneConfig, DataplaneInfo, LoopCounters
 from dataplane.sa import (
     DROP_REASONS,
@@ -47,6 +49,7 @@ __all__ = [
     "DROP_REASONS",
     "OFFLOADS",
     "BenchSample",
+    "CounterPage",
     "Dataplane",
     "DataplaneConfig",
     "DataplaneError",

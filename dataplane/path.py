@@ -100,6 +100,17 @@ def stage_names() -> tuple[str, ...]:
     return tuple(text(lib.gw_stage_name(i)) for i in range(int(lib.GW_STAGES)))
 
 
+def loop_counters(c: Any) -> LoopCounters:
+    """A gw_loop_counters as a dataclass."""
+    return LoopCounters(
+        values={name: int(getattr(c, name)) for name in _SCALARS},
+        drops=drops_by_name(c.drops),
+        stage_cycles=dict(zip(stage_names(), (int(n) for n in c.stage_cycles), strict=True)),
+        seal_batch_hist=tuple(int(n) for n in c.seal_batch_hist),
+        open_batch_hist=tuple(int(n) for n in c.open_batch_hist),
+    )
+
+
 class Dataplane:
     """Opens the TUN and the sockets (CAP_NET_ADMIN); ``start`` runs the loops; ``close`` joins and wipes everything."""
 
@@ -197,13 +208,7 @@ class Dataplane:
         """Counters of one loop."""
         c = ffi.new("gw_loop_counters *")
         check(int(lib.gw_dp_loop_read(self._pointer, loop, c)), None, f"loop {loop}")
-        return LoopCounters(
-            values={name: int(getattr(c, name)) for name in _SCALARS},
-            drops=drops_by_name(c.drops),
-            stage_cycles=dict(zip(stage_names(), (int(n) for n in c.stage_cycles), strict=True)),
-            seal_batch_hist=tuple(int(n) for n in c.seal_batch_hist),
-            open_batch_hist=tuple(int(n) for n in c.open_batch_hist),
-        )
+        return loop_counters(c)
 
     def sa_counters(self) -> tuple[SaCounters, ...]:
         """Counters of every SA."""

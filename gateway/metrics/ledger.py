@@ -13,6 +13,8 @@ from typing import NamedTuple
 FORGET_S = 86400.0
 """A tunnel without SAs is remembered this long: a road warrior's series must not stay for ever."""
 
+MOST_VANISHED = 64
+
 
 class TunnelName(NamedTuple):
     """The labels of a tunnel, which outlive its SAs."""
@@ -59,6 +61,8 @@ class Direction:
     retired_wire_bytes: int = 0
     retired_drops: dict[str, int] = field(default_factory=dict)
     live: dict[Hashable, SaReading] = field(default_factory=dict)
+    vanished: dict[Hashable, SaReading] = field(default_factory=dict)
+    """SAs that went without a word, as they were counted."""
     empty_since_s: float | None = None
     wire_known: bool = False
 
@@ -97,21 +101,27 @@ class Direction:
         self.empty_since_s = None
 
     def _retire(self, key: Hashable, last: SaReading | None, now_s: float) -> None:
+        """``last``: what it had counted at its end, None: nobody said."""
         seen = self.live.pop(key, None)
-        if seen is None:
+        known = seen or self.vanished.pop(key, None)
+        if known is None:
             self.seen += 1
-        for sa in (last, seen):
-            if sa is not None:
-                break
-        else:
+        sa = last or seen
+        if sa is None:
             return
-        self.retired_packets += max(sa.packets, seen.packets if seen else 0)
-        self.retired_bytes += max(sa.bytes, seen.bytes if seen else 0)
-        self.retired_wire_bytes += max(sa.wire_bytes or 0, (seen.wire_bytes or 0) if seen else 0)
+        counted = known if seen is None and known is not None else None  # what is in the sums already
+        self.retired_packets += max(0, sa.packets - (counted.packets if counted else 0))
+        self.retired_bytes += max(0, sa.bytes - (counted.bytes if counted else 0))
+        self.retired_wire_bytes += max(0, (sa.wire_bytes or 0) - ((counted.wire_bytes or 0) if counted else 0))
         self.wire_known = self.wire_known or sa.wire_bytes is not None
-        for reason in {*sa.drops, *(seen.drops if seen else ())}:
-            count = max(sa.drops.get(reason, 0), seen.drops.get(reason, 0) if seen else 0)
-            self.retired_drops[reason] = self.retired_drops.get(reason, 0) + count
+        for reason, count in sa.drops.items():
+            more = max(0, count - (counted.drops.get(reason, 0) if counted else 0))
+            self.retired_drops[reason] = self.retired_drops.get(reason, 0) + more
+        if last is None:
+            # Its last word may still come; most of the time it does not, and this must not grow.
+            self.vanished[key] = sa
+            while len(self.vanished) > MOST_VANISHED:
+                self.vanished.pop(next(iter(self.vanished)))
         if not self.live:
             self.empty_since_s = now_s
 

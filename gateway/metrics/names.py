@@ -169,7 +169,7 @@ METRICS: dict[str, Metric] = _table(
     Metric(
         "gwbench_loop_offload_hits_total",
         "counter",
-        "Calls that moved several packets at once: tun_tso super-packets read, tun_coalesce packets joined.",
+        "Packets that an offload saved a call for; for tun-tso the super-packets that were read.",
         ("loop", "offload"),
         "short",
     ),

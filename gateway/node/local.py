@@ -45,6 +45,8 @@ def start_node(
     netns_fd: int | None = None,
     tun_netns_fd: int | None = None,
     launcher: Launcher | None = None,
+    options: Sequence[str] = (),
+    pass_fds: Sequence[int] = (),
 ) -> NodeClient:
     """Starts a node and returns its client; nothing has been asked of it yet.
 
@@ -52,7 +54,8 @@ def start_node(
     ``argv``: gwnode's path, behind an emulator's command line if need be.
     ``netns_fd``: network namespace to run in (the caller keeps it open); ``tun_netns_fd``: one for a worker's TUN
     alone, while its outer sockets stay where it runs; ``launcher``: starts the process elsewhere
-    (and then sees to its namespace itself). The child has a session of its own, so that Ctrl-C reaches the control
+    (and then sees to its namespace itself); ``options``: more words for a worker (``--pages-fd``, ``--user``), and the
+    descriptors that they name in ``pass_fds``. The child has a session of its own, so that Ctrl-C reaches the control
     plane alone, which then closes nodes in order; it ends by itself when its stdin closes or its parent dies.
     """
     enter, keep = None, netns_fd
@@ -65,6 +68,7 @@ def start_node(
         command = node_command(kind, None if launcher else netns_fd)
         if tun_netns_fd is not None:
             command += ["--tun-netns-fd", str(tun_netns_fd)]
+        command += options
     stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the client, which closes it
     try:
         if launcher is not None:
@@ -79,7 +83,7 @@ def start_node(
                     env=node_environment(),
                     start_new_session=True,
                     close_fds=True,
-                    pass_fds=[fd for fd in (keep, tun_netns_fd) if fd is not None],
+                    pass_fds=[fd for fd in (keep, tun_netns_fd, *pass_fds) if fd is not None],
                 )
     except OSError as error:
         stderr.close()

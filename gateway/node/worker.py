@@ -23,6 +23,7 @@ from dataplane import (
     suites,
 )
 from gateway.errors import GwbenchError, MeasurementError, UnusableError
+from gateway.node import privileges
 from gateway.node.base import (
     Hello,
     ImplementationInfo,
@@ -33,7 +34,7 @@ from gateway.node.base import (
     SaConfig,
     SaCounters,
 )
-from gateway.node.process import enter_netns, interface_counters, threads_cpu_ns
+from gateway.node.process import enter_netns, harden, interface_counters, threads_cpu_ns
 from gateway.node.protocol import PROTOCOL_VERSION
 from gateway.node.server import run_node
 from gateway.selection import select
@@ -42,9 +43,11 @@ from gateway.selection import select
 class DataplaneBackend:
     """One data path and its SAs."""
 
-    def __init__(self, tun_netns_fd: int | None = None) -> None:
-        """tun_netns_fd: the network namespace that gets the TUN, while the outer sockets stay where the process is."""
+    def __init__(self, tun_netns_fd: int | None = None, pages_fd: int | None = None) -> None:
+        """tun_netns_fd: the network namespace that gets the TUN, while the outer sockets stay where the process is;
+        pages_fd: a Unix socket that is sent the counter pages' descriptors when the path is open."""
         self._tun_netns_fd = tun_netns_fd
+        self._pages_fd = pages_fd
         self._path: Dataplane | None = None
         self._loops = 0
         self._implementations: dict[tuple[int, str], str] = {}
@@ -106,6 +109,10 @@ class DataplaneBackend:
             path.close()
             raise
         self._path, self._loops = path, info.queues
+        if self._pages_fd is not None:
+            pages = [path.counters_fd(loop) for loop in range(info.queues)]
+            with socket.socket(fileno=os.dup(self._pages_fd)) as to:
+                socket.send_fds(to, [b"pages"], pages)
         return PathInfo(
             tun=info.tun,
             ifindex=info.ifindex,
@@ -216,10 +223,13 @@ class DataplaneBackend:
         return UnusableError(f"{what}: {error}")
 
 
-def _fastest_backend(tun_netns_fd: int | None) -> DataplaneBackend:
+def _fastest_backend(own: argparse.Namespace) -> DataplaneBackend:
     """With the implementations that are the fastest here; GWBENCH_SELECT says how they are found."""
+    if own.keep is not None:
+        privileges.drop(own.user, own.keep)
+        harden()  # another user's process is dumpable again
     select()
-    return DataplaneBackend(tun_netns_fd)
+    return DataplaneBackend(own.tun_netns_fd, own.pages_fd)
 
 
 def _sums(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -255,9 +265,12 @@ def main() -> int:
     """Entry point of the process."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--tun-netns-fd", type=int)
+    parser.add_argument("--pages-fd", type=int)
+    parser.add_argument("--user")
+    parser.add_argument("--keep", type=int, nargs="*")
     own, rest = parser.parse_known_args()
     what = "A gwbench data path that speaks line JSON on stdin and stdout."
-    return run_node(partial(_fastest_backend, own.tun_netns_fd), what, rest)
+    return run_node(partial(_fastest_backend, own), what, rest)
 
 
 if __name__ == "__main__":
