@@ -52,28 +52,6 @@ GW_INLINE GW_TARGET_VAES gw_four gw_xor_four(gw_four v, gw_four w)
 		(v).d = op((v).d, k_);                                                                                         \
 	} while (0)
 
-/* Rounds 1 to the last but one, without a loop: its end would be mispredicted. R(r) is one of them. */
-#define GW_AES_ROUNDS(rounds, R)                                                                                       \
-	do {                                                                                                               \
-		R(1);                                                                                                          \
-		R(2);                                                                                                          \
-		R(3);                                                                                                          \
-		R(4);                                                                                                          \
-		R(5);                                                                                                          \
-		R(6);                                                                                                          \
-		R(7);                                                                                                          \
-		R(8);                                                                                                          \
-		R(9);                                                                                                          \
-		if ((rounds) > 10) {                                                                                           \
-			R(10);                                                                                                     \
-			R(11);                                                                                                     \
-		}                                                                                                              \
-		if ((rounds) > 12) {                                                                                           \
-			R(12);                                                                                                     \
-			R(13);                                                                                                     \
-		}                                                                                                              \
-	} while (0)
-
 GW_INLINE GW_TARGET_VAES gw_four gw_vaes_encrypt4(const uint8_t rk[15][16], uint32_t rounds, gw_four v)
 {
 	GW_VAES_ROUND(_mm512_xor_si512, v, gw_key512(rk[0]));

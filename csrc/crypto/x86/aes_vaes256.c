@@ -62,16 +62,26 @@ GW_TARGET_VAES256 static void ecb_decrypt(gw_op *ops, size_t n)
 	ecb(ops, n, true);
 }
 
-/* The ciphertext one block back: `before`'s upper lane, then the lower lane of c. */
-GW_INLINE GW_TARGET_VAES256 __m256i one_back(__m256i before, __m256i c)
-{
-	return _mm256_permute2x128_si256(before, c, 0x21);
-}
+#define REGISTERS 8
 
-GW_INLINE GW_TARGET_VAES256 gw_eight chain_of(__m256i before, gw_eight c)
+/* 2 n blocks; in may be out, so that all is read before anything is written. What precedes each block is read again
+ * instead of being kept: sixteen registers hold it only by spilling, and a short rest needs no buffer. */
+GW_INLINE GW_TARGET_VAES256 __m128i decrypt_blocks(const gw_aes_x86_key *k, __m128i chain, const uint8_t *in,
+												   uint8_t *out, const int n)
 {
-	return (gw_eight){one_back(before, c.r0), one_back(c.r0, c.r1), one_back(c.r1, c.r2), one_back(c.r2, c.r3),
-					  one_back(c.r3, c.r4),   one_back(c.r4, c.r5), one_back(c.r5, c.r6), one_back(c.r6, c.r7)};
+	__m256i v[REGISTERS], key = gw_key256(k->dec[0]);
+	GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm256_xor_si256(gw_load256(in + 32 * i), key);
+	for (uint32_t r = 1; r < k->rounds; r++) {
+		key = gw_key256(k->dec[r]);
+		GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm256_aesdec_epi128(v[i], key);
+	}
+	key = gw_key256(k->dec[k->rounds]);
+	GW_UNROLL for (int i = 0; i < n; i++) v[i] = _mm256_aesdeclast_epi128(v[i], key);
+	v[0] = _mm256_xor_si256(v[0], _mm256_inserti128_si256(_mm256_castsi128_si256(chain), gw_load128(in), 1));
+	GW_UNROLL for (int i = 1; i < n; i++) v[i] = _mm256_xor_si256(v[i], gw_load256(in + 32 * i - 16));
+	chain = gw_load128(in + 32 * n - 16);
+	GW_UNROLL for (int i = 0; i < n; i++) gw_store256(out + 32 * i, v[i]);
+	return chain;
 }
 
 GW_TARGET_VAES256 static void cbc_decrypt(gw_op *ops, size_t n)
@@ -79,21 +89,20 @@ GW_TARGET_VAES256 static void cbc_decrypt(gw_op *ops, size_t n)
 	for (; n > 0; n--, ops++) {
 		const gw_aes_x86_key *k = (const gw_aes_x86_key *)ops->key;
 		uint8_t *out = ops->out;
-		__m256i before = _mm256_inserti128_si256(_mm256_setzero_si256(), gw_load128(ops->iv), 1);
+		__m128i chain = gw_load128(ops->iv);
 		for (uint32_t s = 0; s < ops->n_in; s++) {
 			const uint8_t *in = ops->in[s].data;
-			size_t left = ops->in[s].len & ~(size_t)15;
-			for (; left >= RUN; left -= RUN, in += RUN, out += RUN) {
-				const gw_eight c = gw_load_eight(in); /* all of it before the first store: in may be out */
-				gw_store_eight(out, xor_eight(crypt(k, true, c), chain_of(before, c)));
-				before = c.r7;
+			size_t left = ops->in[s].len / 16;
+			for (; left >= 16; left -= 16, in += 256, out += 256) chain = decrypt_blocks(k, chain, in, out, 8);
+			for (; left >= 8; left -= 8, in += 128, out += 128) chain = decrypt_blocks(k, chain, in, out, 4);
+			for (; left >= 4; left -= 4, in += 64, out += 64) chain = decrypt_blocks(k, chain, in, out, 2);
+			for (; left >= 2; left -= 2, in += 32, out += 32) chain = decrypt_blocks(k, chain, in, out, 1);
+			if (left > 0) {
+				const __m128i c = gw_load128(in);
+				gw_store128(out, _mm_xor_si128(chain, gw_aesni_decrypt1(k->dec, k->rounds, c)));
+				chain = c;
+				out += 16;
 			}
-			if (left == 0) continue;
-			const gw_eight c = load_rest(in, left);
-			const __m128i last = gw_load128(in + left - 16);
-			store_rest(out, left, xor_eight(crypt(k, true, c), chain_of(before, c)));
-			before = _mm256_inserti128_si256(before, last, 1);
-			out += left;
 		}
 	}
 }

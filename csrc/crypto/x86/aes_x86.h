@@ -54,6 +54,28 @@ GW_INLINE GW_TARGET_AESNI __m128i gw_key128(const uint8_t *p)
 	return _mm_load_si128((const __m128i *)(const void *)p);
 }
 
+/* Rounds 1 to the last but one, without a loop: its end would be mispredicted. R(r) is one of them. */
+#define GW_AES_ROUNDS(rounds, R)                                                                                       \
+	do {                                                                                                               \
+		R(1);                                                                                                          \
+		R(2);                                                                                                          \
+		R(3);                                                                                                          \
+		R(4);                                                                                                          \
+		R(5);                                                                                                          \
+		R(6);                                                                                                          \
+		R(7);                                                                                                          \
+		R(8);                                                                                                          \
+		R(9);                                                                                                          \
+		if ((rounds) > 10) {                                                                                           \
+			R(10);                                                                                                     \
+			R(11);                                                                                                     \
+		}                                                                                                              \
+		if ((rounds) > 12) {                                                                                           \
+			R(12);                                                                                                     \
+			R(13);                                                                                                     \
+		}                                                                                                              \
+	} while (0)
+
 GW_INLINE GW_TARGET_AESNI __m128i gw_aesni_encrypt1(const uint8_t rk[15][16], uint32_t rounds, __m128i b)
 {
 	b = _mm_xor_si128(b, gw_key128(rk[0]));
