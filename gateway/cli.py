@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib
-import importlib.util
 import os
 import re
 import signal
@@ -17,59 +16,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from gateway import __version__
 from gateway.cleanup import SIGNALS, CleanupStack, Interrupted
 from gateway.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNUSABLE, GwbenchError, UnusableError
-
-COMMANDS = (
-    ("start", "doctor", "what this machine or router has and lacks; changes nothing"),
-    ("measure", "iperf", "the end-to-end test: iperf3 through an ESP tunnel, implementations compared"),
-    ("measure", "ndr", "non-drop and partial-drop rate"),
-    ("understand", "crypto", "implementations side by side"),
-    ("understand", "esp", "seal and open in memory: packets per second, cycles per packet"),
-    ("understand", "estimate", "Mbit/s of another CPU or suite, from a cost model"),
-    ("understand", "selftest", "known answers on every implementation"),
-    ("run", "sa", "SAs: list, rekey, remove"),
-    ("run", "up", "the gateway from a configuration file"),
-    ("run", "down", "takes the gateway down"),
-    ("run", "status", "what the gateway does"),
-    ("run", "serve", "metrics for Prometheus"),
-    ("run", "deploy", "puts gwnode on a router over ssh"),
-    ("run", "cleanup", "undoes what a lost session left on a router"),
-    ("compare", "compare", "results against each other"),
-    ("compare", "report", "a self-contained HTML page"),
-)
-"""(group, name, what it does). Those without a module are not offered."""
-
-
-def available() -> list[tuple[str, str, str]]:
-    """The commands that this installation has."""
-    return [c for c in COMMANDS if importlib.util.find_spec(f"gateway.commands.{c[1]}") is not None]
-
-
-def usage() -> str:
-    """The top-level help."""
-    lines = [
-        "usage: gwbench COMMAND [options]",
-        "",
-        "How many Mbit/s of IPsec does this box push, with which implementation, and what binds it?",
-        "",
-    ]
-    group = ""
-    for this, name, what in available():
-        if this != group:
-            group = this
-            lines.append(f"{group}:")
-        lines.append(f"  {name:<10} {what}")
-    lines += [
-        "",
-        "gwbench COMMAND --help shows a command's options, with an example.",
-        "Exit status: 0 done, 1 measured but failed or invalid, 2 unusable input or machine, 130 interrupted.",
-        "",
-        "example:",
-        "  gwbench iperf --lab -t 5 --suite aes256-sha256,aes128gcm16",
-    ]
-    return "\n".join(lines)
+from gateway.usage import answer, available, usage
 
 
 def _fail(message: str) -> None:
@@ -121,11 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    if not argv or argv[0] in ("-h", "--help", "help"):
+    if not argv:
         print(usage())
-        return EXIT_OK if argv else EXIT_UNUSABLE
-    if argv[0] in ("-V", "--version"):
-        print(f"gwbench {__version__}")
+        return EXIT_UNUSABLE
+    text = answer(argv)
+    if text is not None:
+        print(text)
         return EXIT_OK
     name = argv[0]
     known = [command for _, command, _ in available()]
@@ -145,6 +95,10 @@ def _main(argv: list[str]) -> int:
         arguments = parser.parse_args(argv[1:])
     except SystemExit as error:  # --help
         return int(error.code or 0)
+    if os.environ.get("GWBENCH_CPU_DISABLE"):
+        from gateway.suites import check_cpu_mask
+
+        check_cpu_mask()
     return int(module.run(arguments))
 
 

@@ -42,6 +42,28 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_the_console_script_answers_with_next_to_no_imports(word: str) -> None:
+    """0.3 s on a small router are a handful of modules; Python without its site has some thirty."""
+    code = (
+        f"import os, sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['gwbench', {word!r}]\n"
+        "before = set(sys.modules)\n"
+        "from gateway.entry import main\nstatus = main()\nprint(sorted(set(sys.modules) - before)); sys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    assert "gwbench" in done.stdout
+    assert done.stdout.splitlines()[-1] == "['__future__', 'gateway', 'gateway.entry', 'gateway.usage']"
+
+
+def test_the_console_script_s_help_survives_a_reader_that_went_away_and_a_full_disk() -> None:
+    program = "from gateway.entry import main; import sys; sys.argv = ['gwbench', '--help']; sys.exit(main())"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "gwbench: cannot write the output: No space left on device\n")
+
+
 @pytest.mark.parametrize(
     ("error", "status"),
     [
