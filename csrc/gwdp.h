@@ -31,7 +31,8 @@ const char *gw_version(void);
 
 /* Must be called once before anything else: detects the CPU (less GWBENCH_CPU_DISABLE, a comma list of the names
  * that gw_cpu_features prints), runs the known answers of every implementation that this CPU can run, and takes
- * failing ones out of selection. Returns the number of implementations that failed (0 is good) or -errno. */
+ * failing ones out of selection. Returns the number of implementations that failed (0 is good) or -errno: -EINVAL for
+ * a name in GWBENCH_CPU_DISABLE that no feature has, because ignoring it would measure something else. */
 int gw_init(gw_err *err);
 
 /* Space-separated names of the CPU features in force, e.g. "aesni pclmul sha_ni avx2 vaes vpclmul avx512 gfni". */

@@ -337,15 +337,6 @@ def write(result: Mapping[str, Any], path: Path) -> None:
         raise UnusableError(f"cannot write {path}: {error.strerror}") from error
 
 
-def check_writable(path: Path) -> None:
-    """Before minutes of measuring: UnusableError when the result could not be written afterwards."""
-    folder = path.parent
-    if path.is_dir():
-        raise UnusableError(f"{path} is a directory", "name a file")
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UnusableError(f"cannot write {path}: {folder} is not a writable directory")
-
-
 def to_json(result: Mapping[str, Any]) -> str:
     """Readable, ends with a newline; NaN never."""
     return json.dumps(result, indent=1, allow_nan=False) + "\n"

@@ -4,6 +4,7 @@
 #include "cpu.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,18 +103,46 @@ static uint64_t features;
 static char feature_text[256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* The next name of the mask at *at; NULL at its end. */
+static const char *next_name(const char **at, size_t *len)
+{
+	if (*at == NULL) return NULL;
+	const char *name = *at + strspn(*at, ", ");
+	*len = strcspn(name, ", ");
+	*at = name + *len;
+	return *len > 0 ? name : NULL;
+}
+
+static uint64_t bit_of(const char *name, size_t len)
+{
+	for (size_t i = 0; i < N_FEATURES; i++)
+		if (strlen(feature_names[i].name) == len && memcmp(feature_names[i].name, name, len) == 0)
+			return feature_names[i].bit;
+	return 0;
+}
+
+const char *gw_cpu_unknown(size_t *len)
+{
+	const char *at = getenv("GWBENCH_CPU_DISABLE"), *name;
+	while ((name = next_name(&at, len)) != NULL)
+		if (bit_of(name, *len) == 0) return name;
+	return NULL;
+}
+
+void gw_cpu_names(char *text, size_t cap)
+{
+	size_t used = 0;
+	text[0] = '\0';
+	for (size_t i = 0; i < N_FEATURES && used + 16 < cap; i++)
+		used += (size_t)snprintf(text + used, cap - used, "%s%s", used > 0 ? " " : "", feature_names[i].name);
+}
+
 static void detect_once(void)
 {
 	uint64_t f = detect();
-	const char *mask = getenv("GWBENCH_CPU_DISABLE");
-	while (mask != NULL && *mask != '\0') {
-		const size_t len = strcspn(mask, ", ");
-		for (size_t i = 0; i < N_FEATURES; i++)
-			if (strlen(feature_names[i].name) == len && memcmp(feature_names[i].name, mask, len) == 0)
-				f &= ~feature_names[i].bit;
-		mask += len;
-		if (*mask != '\0') mask++;
-	}
+	const char *at_mask = getenv("GWBENCH_CPU_DISABLE"), *name;
+	size_t name_len;
+	while ((name = next_name(&at_mask, &name_len)) != NULL) f &= ~bit_of(name, name_len);
 	features = f;
 	size_t at = 0;
 	for (size_t i = 0; i < N_FEATURES; i++) {

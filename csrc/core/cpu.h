@@ -4,6 +4,7 @@
 #ifndef GW_CORE_CPU_H
 #define GW_CORE_CPU_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define GW_CPU_AESNI      (1ull << 0)
@@ -34,5 +35,10 @@
 
 /* Features of this CPU less those named in GWBENCH_CPU_DISABLE (comma list of gw_cpu_features' names). */
 uint64_t gw_cpu(void);
+
+/* The first name in GWBENCH_CPU_DISABLE that no feature has, with its length; NULL when all are known. */
+const char *gw_cpu_unknown(size_t *len);
+/* Every name that there is, separated by spaces, in order. */
+void gw_cpu_names(char *text, size_t cap);
 
 #endif

@@ -114,6 +114,16 @@ int gw_init(gw_err *err)
 	int failed = 0;
 
 	if (gw_impl_table_len > MAX_IMPLS) return -E2BIG;
+	size_t len;
+	const char *unknown = gw_cpu_unknown(&len);
+	if (unknown != NULL) {
+		char names[192];
+		gw_cpu_names(names, sizeof names);
+		if (err != NULL)
+			snprintf(err->text, sizeof err->text, "GWBENCH_CPU_DISABLE: no CPU feature is called '%.*s'; there are: %s",
+					 len < 32 ? (int)len : 32, unknown, names);
+		return -EINVAL;
+	}
 	pthread_mutex_lock(&lock);
 	if (err != NULL) err->text[0] = '\0';
 	for (size_t i = 0; i < gw_impl_table_len; i++) {

@@ -72,18 +72,17 @@ static const gw_impl *best(const char *alg, wish_kind kind, const char *wish)
 	return found;
 }
 
-/* Names what could have been wished for: tags, then drivers, of one or two algorithms. */
+/* Names what could have been wished for: the tags of one or two algorithms. */
 static void list_choices(const char *a, const char *b, char *text, size_t len)
 {
 	size_t at = 0;
-	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < gw_impl_count() && at + 64 < len; i++) {
-			const gw_impl *impl = gw_impl_at(i);
-			const char *name = pass == 0 ? impl->tag : impl->driver;
-			if (strcmp(impl->alg, a) != 0 && strcmp(impl->alg, b) != 0) continue;
-			if (!gw_impl_selectable(impl) || strstr(text, name) != NULL) continue;
-			at += (size_t)snprintf(text + at, len - at, ", %s", name);
-		}
+	for (size_t i = 0; i < gw_impl_count() && at + 32 < len; i++) {
+		const gw_impl *impl = gw_impl_at(i);
+		bool listed = !gw_impl_selectable(impl) || (strcmp(impl->alg, a) != 0 && strcmp(impl->alg, b) != 0);
+		for (const char *p = text; !listed && *p == ','; p += strcspn(p + 2, ",") + 2)
+			listed = strncmp(p + 2, impl->tag, strlen(impl->tag)) == 0 && strcspn(p + 2, ",") == strlen(impl->tag);
+		if (!listed) at += (size_t)snprintf(text + at, len - at, ", %s", impl->tag);
+	}
 }
 
 static int refuse(gw_err *err, int code, const char *enc, const char *auth, const char *wish)
@@ -91,8 +90,8 @@ static int refuse(gw_err *err, int code, const char *enc, const char *auth, cons
 	if (err == NULL) return code;
 	char choices[160] = "";
 	list_choices(enc, auth, choices, sizeof choices);
-	snprintf(err->text, sizeof err->text, "%s \"%.40s\"; there is: auto, accelerated%s",
-			 code == -ENOENT ? "no implementation" : "this machine cannot run", wish, choices);
+	snprintf(err->text, sizeof err->text, "%s '%.40s'; there are: auto, accelerated%s",
+			 code == -ENOENT ? "no implementation is called" : "this machine cannot run", wish, choices);
 	return code;
 }
 

@@ -69,6 +69,10 @@ int node_doctor(int argc, char **argv)
 	if (argc) return 2;
 	uname(&system);
 	const int init = gw_init(&err);
+	if (init == -EINVAL) {
+		fprintf(stderr, "gwnode: %s\n", err.text);
+		return 2;
+	}
 	for (size_t i = 0; i < gw_impl_count(); i++) {
 		gw_impl_info info;
 		gw_impl_describe(gw_impl_at(i), &info);

@@ -11,6 +11,10 @@ int node_selftest(int argc, char **argv)
 	(void)argv;
 	gw_err err = {""};
 	int failed = gw_init(&err);
+	if (failed < 0) {
+		fprintf(stderr, "gwnode: %s\n", err.text);
+		return 2;
+	}
 	printf("cpu %s\n", gw_cpu_features());
 	for (size_t i = 0; i < gw_impl_count(); i++) {
 		gw_impl_info info;

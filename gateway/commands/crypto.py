@@ -1,7 +1,7 @@
 """Implementations side by side, in memory: MB/s, cycles per byte, gain over generic C, in interleaved rounds.
 
 Without options it ends within 20 seconds and names what it skipped. Exit status 1 when an implementation gave a wrong
-known answer (GWBENCH_INJECT_FAULT=DRIVER makes one do so).
+known answer (GWBENCH_INJECT_FAULT=DRIVER, a test hook, makes one count as wrong).
 """
 
 from __future__ import annotations
@@ -126,34 +126,30 @@ def _concerned(arguments: argparse.Namespace, out: list[str]) -> list[str]:
     """Of the implementations that are out of selection those of the algorithms that were asked for."""
     import dataplane
 
-    algorithms = _words(arguments.algo)
+    algorithms = _algorithms(arguments)
     return [driver for driver in out if not algorithms or dataplane.find_impl(driver).alg in algorithms]
 
 
-def _words(text: str) -> tuple[str, ...]:
-    """A list separated by commas that stand outside parentheses."""
-    words, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            words.append("")
-        else:
-            words[-1] += letter
-    return tuple(dict.fromkeys(w.strip() for w in words if w.strip()))
+def _algorithms(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Empty: all."""
+    from gateway.words import words
+
+    return words(arguments.algo, "algorithm", "'gcm(aes)', for example") if arguments.algo else ()
 
 
 def _options(arguments: argparse.Namespace) -> Options:
     from gateway.measure import crypto
+    from gateway.words import words
 
     single = arguments.format in ("tcrypt", "cryptsetup") or arguments.compare
     sizes = arguments.bytes
     if not sizes and arguments.format == "tcrypt" and not arguments.compare:
         sizes = crypto.TCRYPT_SIZES
-    algorithms = _words(arguments.algo)
+    algorithms = _algorithms(arguments)
     if arguments.format == "cryptsetup":
         sizes = (crypto.CRYPTSETUP_SIZE,)
         algorithms = algorithms or ("cbc(aes)", "xts(aes)")
-    wanted = _words(arguments.impl)
+    wanted = words(arguments.impl, "implementation", "all, a tag, or driver names")
     slice_s, rounds = crypto.SLICE_S, 0
     limit: float | None = crypto.DEFAULT_BUDGET_S
     if arguments.full:

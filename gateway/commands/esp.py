@@ -35,6 +35,7 @@ def _numbers(low: int, high: int) -> Callable[[str], tuple[int, ...]]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Suites, implementations, sizes, output."""
     parser.add_argument("--suite", default="aes128gcm16,aes256-sha256", metavar="A,B", help="(default: %(default)s)")
+    parser.add_argument("--legacy", action="store_true", help="takes legacy suites (SHA-1) too")
     parser.add_argument(
         "--impl",
         default="auto",
@@ -72,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     from gateway.output.console import human
     from gateway.output.document import check_writable, write
     from gateway.selection import select
-    from gateway.suites import check_implementation, parse_suites
+    from gateway.suites import check_implementation, implementation_choices, parse_suites
+    from gateway.words import words
 
     check_writable(arguments.json)
     check_writable(arguments.cost)
@@ -81,8 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     load_providers()
     out = inject_from_environment()
     selection = select()
-    suites = parse_suites(arguments.suite)
-    wishes = tuple(dict.fromkeys(w.strip() for w in arguments.impl.split(",") if w.strip())) or ("auto",)
+    suites = parse_suites(arguments.suite, legacy=arguments.legacy)
+    wishes = words(arguments.impl, "implementation", implementation_choices())
     for wish in wishes:
         check_implementation(suites, wish)
     wanted = esp.cases([s.name for s in suites], wishes, arguments.frames or esp.FRAMES, arguments.batch or esp.BATCHES)

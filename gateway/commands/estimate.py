@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--suite", default="", metavar="A,B", help="(default: all of the cost file; aes256-sha256 for a target)"
     )
+    parser.add_argument("--legacy", action="store_true", help="takes legacy suites (SHA-1) too")
     parser.add_argument("--cost", metavar="FILE", help="schema gwbench-cost/1 (default: measures this machine, 3 s)")
     parser.add_argument(
         "--io-s-per-gb",
@@ -72,6 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.target and arguments.cost:
         raise UnusableError("--target and --cost are two sources of costs", "leave one away")
     if arguments.mbit is None and arguments.target != "wdr4900":
+        if arguments.target:
+            raise UnusableError(
+                f"--target {arguments.target} needs the rate that is wanted",
+                "--mbit 100, for example; only the WDR4900's published test stands without one",
+            )
         raise UnusableError("nothing is asked", "--mbit 1000, or --target wdr4900")
     check_writable(arguments.json)
     if arguments.target and arguments.mbit is None:
@@ -86,17 +92,17 @@ def run(arguments: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _suite_names(text: str) -> tuple[str, ...]:
+def _suite_names(arguments: argparse.Namespace, default: str) -> tuple[str, ...]:
     from gateway.suites import parse_suites
 
-    return tuple(suite.name for suite in parse_suites(text))
+    return tuple(suite.name for suite in parse_suites(arguments.suite or default, legacy=arguments.legacy))
 
 
 def _wdr4900(arguments: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     from gateway.measure import estimate, icount
     from gateway.output import estimate as output
 
-    names = _suite_names(arguments.suite or "aes256-sha256")
+    names = _suite_names(arguments, "aes256-sha256")
     if len(names) != 1:
         raise UnusableError("one --suite at a time for the published test")
     counts = icount.load(arguments.from_icount)
@@ -137,8 +143,8 @@ def _enough(arguments: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     elif arguments.cost:
         file = _read(arguments.cost)
     else:
-        file = _measure_here(_suite_names(arguments.suite or "aes128gcm16,aes256-sha256"))
-    suites = _suite_names(arguments.suite) if arguments.suite else tuple(dict.fromkeys(r.suite for r in file.rows))
+        file = _measure_here(_suite_names(arguments, "aes128gcm16,aes256-sha256"))
+    suites = _suite_names(arguments, "") if arguments.suite else tuple(dict.fromkeys(r.suite for r in file.rows))
     rows = [best for suite in suites for op in ("seal", "open") if (best := file.best(suite, op))]
     missing = [suite for suite in suites if not any(row.suite == suite for row in rows)]
     if missing or not rows:
@@ -206,6 +212,6 @@ def _target_file(arguments: argparse.Namespace) -> tuple[CostFile, str]:
         raise UnusableError(f"the clock of {arguments.target} is not known here", "--mhz 1000, for example")
     counts = icount.load(arguments.from_icount)
     rows = tuple(
-        estimate.cost_row(counts, arguments.target, suite) for suite in _suite_names(arguments.suite or "aes256-sha256")
+        estimate.cost_row(counts, arguments.target, suite) for suite in _suite_names(arguments, "aes256-sha256")
     )
     return CostFile(published.load(arguments.target).cpu, mhz * 1e6, "cycles", rows), counts.source

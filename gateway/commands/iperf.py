@@ -79,11 +79,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument(
         "--impl",
-        default="",
         metavar="A,B",
         help="implementations: generic, accelerated, a tag (aesni, vaes, ...) or driver names joined by + "
         "(default: generic,accelerated)",
     )
+    what.add_argument("--legacy", action="store_true", help="takes legacy suites (SHA-1) too")
     what.add_argument(
         "--rounds", type=_positive, default=3, metavar="N", help="interleaved rounds of all of them (default: 3)"
     )
@@ -158,10 +158,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise UnusableError("--encap esp has no UDP whose checksum could be zero")
     if arguments.udp and (arguments.congestion or arguments.set_mss):
         raise UnusableError("-C and -M are TCP's, not UDP's")
-    if arguments.json not in (None, _STDOUT):
-        from gateway.result import check_writable
+    from gateway.output.document import check_writable
+    from gateway.words import words
 
-        check_writable(Path(arguments.json))
+    check_writable(arguments.json)
+    if arguments.impl is not None:
+        words(arguments.impl, "implementation", "--impl generic,accelerated, for example; `gwbench crypto` lists more")
     if arguments.peer:
         return _run_peer(arguments)
     # Before anything is imported that could start a thread.
@@ -227,9 +229,9 @@ def _options(arguments: argparse.Namespace) -> Options:
     from gateway.measure.endtoend import Options
     from gateway.node import kernel_crypto
     from gateway.node.base import OFFLOADS
+    from gateway.words import words
 
     topology = LAB_TOPOLOGIES[0] if arguments.peer else arguments.topology or LAB_TOPOLOGIES[0]
-    words = {name: [w.strip() for w in getattr(arguments, name).split(",") if w.strip()] for name in ("suite", "impl")}
     return Options(
         topology=topology,
         offload=arguments.offload,
@@ -237,8 +239,9 @@ def _options(arguments: argparse.Namespace) -> Options:
         encap="none" if arguments.encap == "esp" else arguments.encap,
         outer=arguments.outer,
         udp_checksum=not arguments.zero_udp_checksum,
-        suites=tuple(words["suite"]),
-        implementations=tuple(words["impl"]),
+        suites=tuple(arguments.suite.split(",")),
+        implementations=() if arguments.impl is None else words(arguments.impl, "implementation"),
+        legacy=arguments.legacy,
         rounds=arguments.rounds,
         repeats=-1 if arguments.repeats is None else arguments.repeats,
         dataplanes=tuple(dict.fromkeys(w.strip() for w in arguments.dataplane.split(",") if w.strip())),

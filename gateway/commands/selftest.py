@@ -1,8 +1,8 @@
 """Known answers on every implementation; with --vectors, files of published test vectors.
 
 Exit status: 1 when an answer is wrong, 2 when a file is malformed or of an unknown schema.
-GWBENCH_INJECT_FAULT=DRIVER (or several, separated by commas) is a test hook: it makes the known answers of that
-implementation wrong, so that one can see it taken out of selection.
+GWBENCH_INJECT_FAULT=DRIVER (or several, separated by commas) is a test hook: gwbench then treats the known answers of
+that implementation as wrong and takes it out of selection, as it would a faulty one.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
     from gateway.measure import faults
     from gateway.output import selftest as output
     from gateway.output.console import human
-    from gateway.output.document import write
+    from gateway.output.document import check_writable, write
     from gateway.vectors import builtin
     from gateway.vectors import run as vectors
 
     console = human(arguments.json == "-")
+    check_writable(arguments.json)
     documents = vectors.load(arguments.vectors, arguments.legacy) if arguments.vectors else []
     absent = faults.load_providers()
     out = faults.inject_from_environment()

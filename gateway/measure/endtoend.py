@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -56,6 +57,8 @@ class Options:
     suites: tuple[str, ...] = ("aes256-sha256", "aes128gcm16")
     implementations: tuple[str, ...] = ()
     """Empty = generic and accelerated."""
+    legacy: bool = False
+    """Takes suites of SHA-1 too."""
     rounds: int = 3
     repeats: int = -1
     """How many disturbed measurements may be repeated in all; negative = a third of them."""
@@ -87,7 +90,7 @@ class Plan:
 def plan(options: Options) -> Plan:
     """Checks everything that can be checked without touching the network. UnusableError lists what exists."""
     iperf3.find_iperf3()
-    chosen = parse_suites(",".join(options.suites))
+    chosen = parse_suites(",".join(options.suites), legacy=options.legacy)
     for wish in options.implementations:
         check_implementation([s for s in chosen if s.name != rounds.NULL_SUITE], wish)
     notes: list[str] = []
@@ -123,9 +126,11 @@ def congestion(load: iperf3.Load, root: Path = Path("/proc/sys/net/ipv4")) -> st
     if load.udp or not available:
         return ""
     if load.congestion and load.congestion not in available:
+        # A module's name only; anything else is a slip of the keyboard.
+        module = f"; modprobe tcp_{load.congestion}" if re.fullmatch(r"[a-z][a-z0-9_]*", load.congestion) else ""
         raise UnusableError(
             f"this kernel has no congestion control {load.congestion!r}",
-            f"there are: {', '.join(available)}; modprobe tcp_{load.congestion}",
+            f"there are: {', '.join(available)}" + module,
             "no-congestion-control",
         )
     return load.congestion or ("cubic" if "cubic" in available else available[0])

@@ -17,20 +17,31 @@ def load_providers() -> str:
     return dataplane.load_providers().absent
 
 
+def _named() -> list[str]:
+    return [name.strip() for name in os.environ.get(VARIABLE, "").split(",") if name.strip()]
+
+
 def inject_from_environment() -> list[str]:
     """Makes the named implementations fail their known answers. Returns the drivers that are out of selection by it, or
     because they failed by themselves. UnusableError for a name that no implementation has."""
-    for driver in filter(None, (name.strip() for name in os.environ.get(VARIABLE, "").split(","))):
+    for driver in _named():
         try:
             dataplane.inject_fault(driver)
         except dataplane.DataplaneError as error:
-            raise UnusableError(f"{VARIABLE}: {error.message}", "gwbench selftest names all drivers") from None
+            raise UnusableError(
+                f"{VARIABLE}: {error.message}", "a driver's name, as gwbench selftest lists them"
+            ) from None
     return [i.driver for i in dataplane.implementations() if i.checked == "failed"]
 
 
 def out_of_selection(drivers: list[str]) -> list[str]:
-    """One line each, for people."""
-    return [f"{driver} gave a wrong answer: it is out of selection" for driver in drivers]
+    """One line each, for people: what the test hook did is not said to be a bug."""
+    injected = _named()
+    return [
+        f"{driver} is out of selection: "
+        + (f"{VARIABLE} makes its known answers count as wrong" if driver in injected else "it gave a wrong answer")
+        for driver in drivers
+    ]
 
 
 def progress() -> Callable[[str], None]:

@@ -23,7 +23,9 @@ def render(result: Mapping[str, Any]) -> list[str]:
     dirty = sum(row["dirty_rounds"] for row in rows)
     if dirty:
         total = sum(len(row["rounds"]) for row in rows)
-        lines.append(f"* {dirty} of {total} measurements met a disturbed machine even when repeated; see the file.")
+        again = any(taken["attempts"] > 1 for row in rows for taken in row["rounds"])
+        how = " even when repeated" if again else ""
+        lines.append(f"* {dirty} of {total} measurements met a disturbed machine{how}; see the file.")
     lines += [f"Note: {note}." for note in result["notes"]]
     lines += result["verdict"]
     return lines

@@ -58,9 +58,13 @@ def read(path: Path, legacy: bool = False) -> Document:
         raise MalformedError(path, f"cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:  # JSON and UTF-8 alike
         raise MalformedError(path, f"is not JSON ({str(error)[:80]})") from None
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if not isinstance(schema, str):
+    if not isinstance(content, dict):
+        raise MalformedError(path, f"is not a JSON object but {_kind(content)}")
+    if "schema" not in content:
         raise MalformedError(path, 'has no "schema"')
+    schema = content["schema"]
+    if not isinstance(schema, str):
+        raise MalformedError(path, f'"schema" is not a string but {_kind(schema)}')
     if schema not in LISTS:
         raise MalformedError(path, f'unknown schema "{schema[:40]}"; known: {", ".join(LISTS)}')
     name = LISTS[schema]
@@ -73,6 +77,15 @@ def read(path: Path, legacy: bool = False) -> Document:
     if isinstance(count, int) and count != len(listed):
         raise MalformedError(path, f'"count" says {count}, but there are {len(listed)} {name}')
     return Document(path, schema, tuple(listed), legacy)
+
+
+def _kind(value: Any) -> str:
+    """In JSON's words."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, str):
+        return "a string"
+    return "an object" if isinstance(value, dict) else "an array" if isinstance(value, list) else "a number"
 
 
 def _coverage_cases(path: Path, suites: Any) -> list[Any]:

@@ -20,14 +20,18 @@ from .conftest import Run
     ("arguments", "says"),
     [
         (("--suite", "aes128gcm17"), r"aes128gcm17.*aes128gcm16.*aes256-sha256"),
-        (("--suite", ""), r"no suite"),
+        (("--suite", ""), r"no suite is named \(there are: aes128gcm16"),
+        (("--suite", "aes128-sha1"), r"'aes128-sha1' is legacy: SHA-1 .*--legacy"),
+        (("--impl", ","), r"no implementation is named \(--impl generic,accelerated"),
+        (("-C", "../../x"), r"no congestion control '../../x' \(there are: [a-z, ]+\)$"),
+        (("--json", "/proc/nothing.json"), r"cannot write /proc/nothing.json"),
         (("--impl", "neonbs2"), r"neonbs2.*generic"),
         (("--peer", "root@router"), r"--peer .* another release"),
         (("-C", "vegas2"), r"vegas2.*cubic"),
         (("-R", "--bidir"), r"-R and --bidir"),
         (("-u", "-C", "cubic"), r"TCP"),
         (("--json", "/nowhere/at/all.json"), r"/nowhere/at"),
-        (("--json", "/"), r"directory"),
+        (("--json", "/"), r"cannot write /: Is a directory"),
     ],
 )
 def test_one_line_and_exit_2(start: Callable[..., Run], arguments: tuple[str, ...], says: str) -> None:

@@ -123,6 +123,9 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--batch", "x"], "no list of numbers"),
         (["--cost", "/dev/null/c.json"], "cannot write"),
         (["--cost", "-", "--json"], "one document"),
+        (["--suite", ","], "no suite is named (there are: aes128gcm16"),
+        (["--impl", ","], "no implementation is named (there are: auto"),
+        (["--suite", "aes128-sha1"], "'aes128-sha1' is legacy: SHA-1 is for old peers only (--legacy"),
     ],
 )
 def test_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -146,7 +146,8 @@ def test_other_target_needs_a_clock(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "said"),
     [
         ([], "nothing is asked"),
-        (["--target", "rpi3"], "nothing is asked"),
+        (["--target", "hikey960"], "--target hikey960 needs the rate that is wanted (--mbit 100"),
+        (["--mbit", "1", "--suite", "aes128-sha1"], "is legacy"),
         (["--mbit", "1", "--cost", "/nonexistent"], "cannot read"),
         (["--mbit", "1", "--cost", "/dev/null"], "Expecting value"),
         (["--mbit", "1", "--cost", "x", "--target", "rpi3"], "two sources"),

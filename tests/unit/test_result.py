@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from gateway import result
-from gateway.errors import UnusableError
 from gateway.load.iperf3_parse import Flow, Interval, Iperf3Result
 from gateway.measure.machine import Busy
 from gateway.measure.sample import Sample
@@ -181,8 +180,15 @@ def test_write_replaces_as_a_whole(tmp_path: Path) -> None:
     result.write({"a": 1}, path)
     assert json.loads(path.read_text()) == {"a": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
-    with pytest.raises(UnusableError, match="not a writable directory"):
-        result.check_writable(tmp_path / "no" / "r.json")
+
+
+@pytest.mark.parametrize(("attempts", "said"), [(1, "a disturbed machine; see"), (3, "even when repeated; see")])
+def test_a_disturbed_round_is_called_repeated_only_when_it_was(attempts: int, said: str) -> None:
+    case = Case("plain")
+    taken = {case: [Taken(0, sample(case, 100.0, dirty="busy"), "busy", attempts)]}
+    lab = {"topology": "client", "offload": "default"}
+    lines = table.render(result.document(["gwbench"], {"machine": {}}, lab, taken, [], []))
+    assert said in next(line for line in lines if line.startswith("* 1 of 1 measurements"))
 
 
 def test_nan_is_refused() -> None:

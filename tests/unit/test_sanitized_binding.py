@@ -7,11 +7,14 @@ and from the wire: here the whole extension is built with sanitizers, and the pr
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import dataplane
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "sanitized"
@@ -58,6 +61,25 @@ def test_no_report(extension: Path) -> None:
         [sys.executable, *command], cwd=ROOT, env=sanitized_environment(), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+
+
+@pytest.mark.slow
+def test_no_report_from_what_no_suite_carries(extension: Path) -> None:
+    """Bare hashes, SHA-1's and SHA-512's HMACs, Speck: every implementation, all lengths, splits and offsets."""
+    differential = str(ROOT / "tests" / "vectors" / "test_differential.py")
+    command = ["-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "pythonpath=", differential]
+    done = subprocess.run(
+        [sys.executable, *command, "-k", "sha1 or sha256 or sha512 or speck"],
+        cwd=ROOT,
+        env=sanitized_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    rows = [i for i in dataplane.implementations() if re.search("sha1|sha512|speck", i.alg) and i.runnable]
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None and int(passed.group(1)) >= len(rows) > 6
 
 
 @pytest.mark.slow

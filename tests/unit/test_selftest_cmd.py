@@ -230,7 +230,10 @@ def test_what_is_no_capture() -> None:
     ("text", "said"),
     [
         ("{", "is not JSON"),
-        ("[]", 'has no "schema"'),
+        ("[]", "is not a JSON object but an array"),
+        ("{}", 'has no "schema"'),
+        ('{"schema": 7, "cases": []}', '"schema" is not a string but a number'),
+        ('{"schema": null, "cases": []}', '"schema" is not a string but null'),
         ('{"schema": "crypto-kat-v2", "cases": []}', 'unknown schema "crypto-kat-v2"'),
         ('{"schema": "crypto-kat-v1"}', 'without a list "cases"'),
         ('{"schema": "crypto-kat-v1", "cases": [1]}', 'without a list "cases"'),
@@ -290,8 +293,16 @@ def gwbench(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 def test_injected_fault_takes_one_out() -> None:
     done = gwbench("selftest", GWBENCH_INJECT_FAULT="gcm-aes-generic/gwbench")
     assert done.returncode == 1
-    assert "gcm-aes-generic/gwbench gave a wrong answer: it is out of selection" in done.stdout
+    assert "gcm-aes-generic/gwbench is out of selection: GWBENCH_INJECT_FAULT makes" in done.stdout
     assert gwbench("selftest", GWBENCH_INJECT_FAULT="nonsense").returncode == 2
+
+
+def test_a_report_that_cannot_be_written_is_said_first(tmp_path: Path) -> None:
+    """Before vectors are run, and without an empty file when something else is wrong."""
+    assert gwbench("selftest", "--json", "/proc/r.json").stdout == ""
+    for arguments in (("selftest", "--vectors", "/nowhere"), ("esp", "--suite", "rot13"), ("crypto", "--impl", "x")):
+        done = gwbench(*arguments, "--json", str(tmp_path / "r.json"))
+        assert done.returncode == 2 and not list(tmp_path.iterdir())
 
 
 def test_short_icv_opens(tmp_path: Path) -> None:
