@@ -14,6 +14,7 @@ static const struct {
 	{"selftest", "", "known answers of every implementation", node_selftest},
 	{"crypto", "[ALGORITHM|TAG]", "MB/s of every implementation that runs here", node_crypto},
 	{"esp", "[SUITE]", "packets and Mbit/s, sealed and opened in memory", node_esp},
+	{"serve", "[--listen A:P]", "metrics for Prometheus; --textfile FILE.prom writes them there", node_serve},
 	{"cleanup", "", "undo what a session left that was killed", node_cleanup},
 	{"--stdio", "", "a gateway that gwbench drives: JSON lines on stdin and stdout", node_stdio},
 };

@@ -15,6 +15,7 @@
 
 /* gwnode */
 int node_stdio(int argc, char **argv);
+int node_serve(int argc, char **argv);
 int node_cleanup(int argc, char **argv);
 int node_doctor(int argc, char **argv);
 int node_selftest(int argc, char **argv);

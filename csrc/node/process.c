@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t stopped;
@@ -55,16 +57,38 @@ bool process_stopped(void)
 	return stopped;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int watched = -1;
+static void (*watched_call)(int fd);
+
+void process_watch(int fd, void (*call)(int fd))
+{
+	watched = fd;
+	watched_call = call;
+}
+
 ssize_t process_read(int fd, void *to, size_t n, int timeout_ms, int other)
 {
-	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = other}};
-	const struct timespec limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
-	const int ready = ppoll(p, 2, timeout_ms < 0 ? NULL : &limit, &waiting);
+	const int64_t end = now_ms() + timeout_ms;
 
-	if (ready < 0) return -1;
-	if (!ready || p[1].revents) {
-		errno = ready ? EPIPE : ETIMEDOUT;
-		return -1;
+	for (;;) {
+		struct pollfd p[3] = {{.fd = fd, .events = POLLIN}, {.fd = other}, {.fd = watched, .events = POLLIN}};
+		int64_t left = timeout_ms < 0 ? 0 : end - now_ms();
+		if (left < 0) left = 0;
+		const struct timespec limit = {(time_t)(left / 1000), (long)(left % 1000) * 1000000L};
+		const int ready = ppoll(p, 3, timeout_ms < 0 ? NULL : &limit, &waiting);
+		if (ready < 0) return -1;
+		if (!ready || p[1].revents) {
+			errno = ready ? EPIPE : ETIMEDOUT;
+			return -1;
+		}
+		if (p[0].revents) return read(fd, to, n);
+		if (p[2].revents) watched_call(watched);
 	}
-	return read(fd, to, n);
 }

@@ -15,6 +15,8 @@ void process_catch_signals(void);
 bool process_stopped(void);
 /* read(2) that those signals end: -1 with errno EINTR; that ends with ETIMEDOUT after timeout_ms (-1: never), and with
  * EPIPE when poll(2) reports an error of `other` (-1: none). */
+/* While process_read waits, call() answers whoever connects to the listening socket fd (-1: none). */
+void process_watch(int fd, void (*call)(int fd));
 ssize_t process_read(int fd, void *to, size_t n, int timeout_ms, int other);
 
 #endif

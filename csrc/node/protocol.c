@@ -13,6 +13,7 @@
 #include "changes.h"
 #include "journal.h"
 #include "lease.h"
+#include "metrics.h"
 #include "node.h"
 #include "process.h"
 
@@ -171,6 +172,11 @@ static int options(int argc, char **argv, node *n)
 		if (!strcmp(argv[i], "--lease") && i + 1 < argc) {
 			seconds = atoi(argv[++i]);
 			n->leased = true;
+		} else if (!strcmp(argv[i], "--listen") && i + 1 < argc) {
+			const int rc = metrics_listen(argv[++i], n);
+			if (!rc) continue;
+			fprintf(stderr, "gwnode: cannot listen at %s: %s\n", argv[i], strerror(-rc));
+			return -1;
 		} else if (!strcmp(argv[i], "--kernel")) {
 			n->kernel = true;
 		} else {
