@@ -40,6 +40,10 @@ test)
 	has file || lacks file
 	# What is exported is scraped by the real one.
 	has promtool && has prometheus || lacks prometheus
+	# strongSwan's libraries, plugins and swanctl: none of them starts a daemon (scripts/fetch_charon.sh has the rest).
+	has swanctl || lacks strongswan-swanctl
+	[ -e /usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so ] || lacks strongswan-libcharon libcharon-extra-plugins
+	[ -e /usr/lib/ipsec/plugins/libstrongswan-openssl.so ] || lacks libstrongswan-standard-plugins
 	has busybox || lacks busybox-static
 	# Implementations of others, which ours are compared with: loaded at run time, never required.
 	libraries=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p)

@@ -40,9 +40,11 @@ def algorithms(params: dp.SaParams) -> str:
 
 
 def state(params: dp.SaParams, src: str, dst: str, reqid: int, window: int) -> str:
-    """The line that adds the SA whose packets go from ``src`` to ``dst``. af-unspec: IPv4 and IPv6 inside."""
-    words = [f"xfrm state add src {src} dst {dst} proto esp spi {params.spi:#x} reqid {reqid} mode tunnel"]
-    words.append(f"replay-window {window} flag af-unspec{' flag esn' if params.esn else ''}")
+    """The line that adds the SA whose packets go from ``src`` to ``dst``. af-unspec: IPv4 and IPv6 inside a tunnel."""
+    words = [f"xfrm state add src {src} dst {dst} proto esp spi {params.spi:#x} reqid {reqid} mode {params.mode}"]
+    words.append(f"replay-window {window}")
+    words += ["flag af-unspec"] if params.mode == "tunnel" else []
+    words += ["flag esn"] if params.esn else []
     if params.encap_udp:
         words.append(f"encap espinudp 4500 4500 {'::' if ':' in src else '0.0.0.0'}")
     words.append(algorithms(params))
@@ -50,9 +52,18 @@ def state(params: dp.SaParams, src: str, dst: str, reqid: int, window: int) -> s
 
 
 def policy(direction: str, inner: tuple[str, str], outer: tuple[str, str], reqid: int) -> str:
+    """The line of a tunnel's policy."""
     return (
         f"xfrm policy add src {inner[0]} dst {inner[1]} dir {direction} "
         f"tmpl src {outer[0]} dst {outer[1]} proto esp reqid {reqid} mode tunnel"
+    )
+
+
+def transport_policy(direction: str, src: str, dst: str, port: int, reqid: int) -> str:
+    """The line of a policy for one UDP port between two hosts: everything else between them stays as it is."""
+    return (
+        f"xfrm policy add src {src} dst {dst} proto udp sport {port} dport {port} dir {direction} "
+        f"tmpl src {src} dst {dst} proto esp reqid {reqid} mode transport"
     )
 
 

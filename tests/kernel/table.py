@@ -8,7 +8,7 @@ from typing import Any
 from tests.kernel.machine import Boot
 from tests.kernel.verdict import cell_faults
 
-HEAD = ("suite", "ICV", "inside", "outside", "encap", "seq", "packets out", "in", "bytes out", "in", "result")
+HEAD = ("suite", "ICV", "mode", "inside", "outside", "encap", "seq", "packets out", "in", "bytes out", "in", "result")
 
 
 def cell_row(record: dict[str, Any]) -> tuple[str, ...]:
@@ -19,6 +19,7 @@ def cell_row(record: dict[str, Any]) -> tuple[str, ...]:
     return (
         result["suite"],
         str(result["icv_bytes"]),
+        result["mode"],
         f"IPv{result['inner']}",
         f"IPv{result['outer']}",
         result["encap"],
@@ -83,7 +84,8 @@ def sections(boot: Boot) -> list[tuple[str, list[tuple[str, ...]]]]:
 def lines(boot: Boot) -> list[str]:
     """For a terminal."""
     machine = boot.records.get(("machine", "machine"), {}).get("result", {})
-    out = [f"Linux {machine.get('release', '?')}, one boot, {boot.seconds / 60:.1f} minutes"]
+    boots = "one boot" if boot.boots == 1 else f"{boot.boots} boots"
+    out = [f"Linux {machine.get('release', '?')}, {boots}, {boot.seconds / 60:.1f} minutes"]
     for title, rows in sections(boot):
         out += ["", title, *_aligned(rows)]
     return out
@@ -93,7 +95,7 @@ def markdown(boot: Boot) -> str:
     """For docs/kernel-matrix.md."""
     row: Callable[[tuple[str, ...]], str] = lambda cells: f"| {' | '.join(cells)} |"  # noqa: E731
     machine = boot.records.get(("machine", "machine"), {}).get("result", {})
-    out = [f"Linux {machine.get('release', '?')} ({machine.get('version', '?')}), tunnel mode, one boot."]
+    out = [f"Linux {machine.get('release', '?')} ({machine.get('version', '?')}), one row a pair of SAs."]
     for title, rows in sections(boot):
         out += ["", f"## {title}", "", row(rows[0]), row(("---",) * len(rows[0])), *map(row, rows[1:])]
     return "\n".join(out) + "\n"

@@ -8,18 +8,23 @@ import socket
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from tests.kernel import kernel_esp
 from tests.kernel.cells import Cell
-from tests.kernel.tunnel_vm import INNER, SPI_IN, SPI_OUT, Lab, inner_mtu, receive_all, settled, tunnel
+from tests.kernel.tunnel_vm import INNER, SPI_IN, SPI_OUT, Lab, inner_mtu, our_counters, receive_all, settled, tunnel
 
 HEADERS = {4: 28, 6: 48}
 """Bytes of IP and UDP headers."""
 BURST = 16
 PORT = 7007
+STREAM_BYTES = 6_000_000
+"""Of iperf3, not seconds: how much is to arrive does not depend on how fast the machine is."""
+PATIENCE_S = 30
+"""For a datagram that is on its way: the machine is emulated, and its host may be busy."""
 
 
 def lengths(cell: Cell) -> list[int]:
@@ -34,32 +39,41 @@ def payload(n: int, label: str) -> bytes:
     return hashlib.shake_128(label.encode()).digest(n) if n else b""
 
 
-def send_all(lab: Lab, cell: Cell, sender: str) -> dict[str, Any]:
-    """Every length from one side to the other in bursts, compared byte by byte and in order."""
-    receiver = "right" if sender == "left" else "left"
-    address = INNER[cell.inner][receiver == "right"]
+def compared(cell: Cell, sender: str, exchange: Callable[[list[bytes]], list[bytes]]) -> dict[str, Any]:
+    """Every length in bursts through ``exchange``, which returns what arrived; byte by byte and in order."""
     data = [payload(n, f"{cell.name} {sender} {n}") for n in lengths(cell)]
     wrong: list[str] = []
     received = 0
-    with lab.socket(sender, cell.inner) as out, lab.socket(receiver, cell.inner) as into:
-        into.bind((address, PORT))
-        out.connect((address, PORT))
-        for at in range(0, len(data), BURST):
-            burst = data[at : at + BURST]
-            for datagram in burst:
-                out.send(datagram)
-            got = receive_all(into, len(burst), patience_s=5)
-            received += len(got)
-            if got != burst:
-                wrong.append(f"lengths {[len(d) for d in burst]} came as {[len(d) for d in got]}")
+    for at in range(0, len(data), BURST):
+        burst = data[at : at + BURST]
+        got = exchange(burst)
+        received += len(got)
+        if got != burst:
+            wrong.append(f"lengths {[len(d) for d in burst]} came as {[len(d) for d in got]}")
     return {"sent": len(data), "received": received, "wrong": wrong}
 
 
-def both_sides(lab: Lab, path: Any, before: dict[str, int]) -> dict[str, Any]:
+def send_all(lab: Lab, cell: Cell, sender: str) -> dict[str, Any]:
+    """Every length through the tunnel, from one side to the other."""
+    receiver = "right" if sender == "left" else "left"
+    address = INNER[cell.inner][receiver == "right"]
+    with lab.socket(sender, cell.inner) as out, lab.socket(receiver, cell.inner) as into:
+        into.bind((address, PORT))
+        out.connect((address, PORT))
+
+        def exchange(burst: list[bytes]) -> list[bytes]:
+            for datagram in burst:
+                out.send(datagram)
+            return receive_all(into, len(burst), PATIENCE_S)
+
+        return compared(cell, sender, exchange)
+
+
+def both_sides(lab: Lab, ours: Callable[[], dict[str, Any]], before: dict[str, int]) -> dict[str, Any]:
     """Counters of both sides when nothing moves."""
-    ours, kernel = settled(lab, path)
+    mine, kernel = settled(lab, ours)
     return {
-        "ours": ours,
+        "ours": mine,
         "kernel": {"in": kernel[SPI_OUT], "out": kernel[SPI_IN]},
         "kernel_statistics": {
             name: n
@@ -70,16 +84,16 @@ def both_sides(lab: Lab, path: Any, before: dict[str, int]) -> dict[str, Any]:
 
 
 def run_cell(lab: Lab, cell: Cell) -> dict[str, Any]:
-    """One cell of the matrix."""
+    """One cell of the matrix, tunnel mode."""
     before = kernel_esp.statistics(lab.right)
     with tunnel(lab, cell) as path:
         result: dict[str, Any] = {"to_kernel": send_all(lab, cell, "left"), "to_us": send_all(lab, cell, "right")}
-        result.update(both_sides(lab, path, before))
+        result.update(both_sides(lab, lambda: our_counters(path), before))
         path.health()
         return result
 
 
-def iperf3(lab: Lab, cell: Cell, seconds: int, reverse: bool) -> dict[str, Any]:
+def iperf3(lab: Lab, cell: Cell, reverse: bool) -> dict[str, Any]:
     """One TCP stream; what both ends say about it. The client is ours."""
     address = INNER[cell.inner][1]
     with lab.right.entered():
@@ -88,13 +102,13 @@ def iperf3(lab: Lab, cell: Cell, seconds: int, reverse: bool) -> dict[str, Any]:
         )
     try:
         wait_for_listener(lab, cell, address)
-        words = ["iperf3", "-c", address, "-J", "-t", str(seconds), "-C", "cubic", *(["-R"] if reverse else [])]
+        words = ["iperf3", "-c", address, "-J", "-n", str(STREAM_BYTES), "-C", "cubic", *(["-R"] if reverse else [])]
         with lab.left.entered():
-            client = subprocess.run(words, capture_output=True, text=True, timeout=60)
+            client = subprocess.run(words, capture_output=True, text=True, timeout=300)
         document = json.loads(client.stdout)
         if "error" in document:
             raise RuntimeError(f"iperf3: {document['error']}")
-        server.communicate(timeout=30)
+        server.communicate(timeout=120)
         end = document["end"]
         return {"sent_bytes": end["sum_sent"]["bytes"], "received_bytes": end["sum_received"]["bytes"]}
     finally:
@@ -105,7 +119,7 @@ def iperf3(lab: Lab, cell: Cell, seconds: int, reverse: bool) -> dict[str, Any]:
 def wait_for_listener(lab: Lab, cell: Cell, address: str) -> None:
     """Looks into the table of sockets: a trial connection would be iperf3's one client."""
     name = "tcp" if cell.inner == 4 else "tcp6"
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         with lab.right.entered():
             lines = Path(f"/proc/thread-self/net/{name}").read_text().splitlines()[1:]
@@ -115,15 +129,15 @@ def wait_for_listener(lab: Lab, cell: Cell, address: str) -> None:
     raise TimeoutError(f"iperf3 does not listen on {address}")
 
 
-def run_iperf3(lab: Lab, cell: Cell, seconds: int = 4) -> dict[str, Any]:
+def run_iperf3(lab: Lab, cell: Cell) -> dict[str, Any]:
     """iperf3 in both directions under one pair of SAs."""
     before = kernel_esp.statistics(lab.right)
     with tunnel(lab, cell) as path:
         result: dict[str, Any] = {
-            "to_kernel": iperf3(lab, cell, seconds, reverse=False),
-            "to_us": iperf3(lab, cell, seconds, reverse=True),
+            "to_kernel": iperf3(lab, cell, reverse=False),
+            "to_us": iperf3(lab, cell, reverse=True),
         }
-        result.update(both_sides(lab, path, before))
+        result.update(both_sides(lab, lambda: our_counters(path), before))
         path.health()
         return result
 

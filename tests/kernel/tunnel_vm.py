@@ -12,7 +12,7 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,9 +44,9 @@ class Lab:
     xfrm: XfrmSocket
     """Of the right one."""
 
-    def socket(self, side: str, family: int, kind: int = socket.SOCK_DGRAM) -> socket.socket:
+    def socket(self, side: str, family: int, kind: int = socket.SOCK_DGRAM, proto: int = 0) -> socket.socket:
         with (self.left if side == "left" else self.right).entered():
-            sock = socket.socket(FAMILY[family], kind)
+            sock = socket.socket(FAMILY[family], kind, proto)
         sock.settimeout(10)
         return sock
 
@@ -88,12 +88,15 @@ def laboratory() -> Iterator[Lab]:
 
 def inner_mtu(cell: Cell) -> int:
     """The largest inner packet that leaves in one piece."""
-    return dp.inner_mtu(cell.suite, OUTER_MTU, encap=cell.encap, outer_af=cell.outer, icv_bytes=cell.icv_bytes)
+    return dp.inner_mtu(
+        cell.suite, OUTER_MTU, mode=cell.mode, encap=cell.encap, outer_af=cell.outer, icv_bytes=cell.icv_bytes
+    )
 
 
 def sa(cell: Cell, spi: int, direction: str) -> dp.SaParams:
     s = dp.find_suite(cell.suite)
     label = f"{cell.name} {spi}"
+    port = 4500 if cell.encap == "udp" else 0
     return dp.SaParams(
         spi=spi,
         suite=cell.suite,
@@ -101,14 +104,15 @@ def sa(cell: Cell, spi: int, direction: str) -> dp.SaParams:
         enc_key=key_bytes(f"enc {label}", s.enc_key_bytes),
         auth_key=key_bytes(f"auth {label}", s.auth_key_bytes),
         salt=key_bytes(f"salt {label}", s.salt_bytes),
+        mode=cell.mode,
         icv_bytes=cell.icv_bytes,
         esn=cell.esn,
         encap_udp=cell.encap == "udp",
         copy_df=False,
         local=OUTER[cell.outer][0],
-        local_port=4500,
+        local_port=port,
         peer=OUTER[cell.outer][1],
-        peer_port=4500,
+        peer_port=port,
     )
 
 
@@ -120,8 +124,13 @@ def tunnel(lab: Lab, cell: Cell, window: int = 0, **config: Any) -> Iterator[Dat
     size = window or kernel_esp.WINDOW[cell.esn]
     with contextlib.ExitStack() as stack:
         with lab.left.entered():
+            port = 4500 if cell.encap == "udp" else 0
             path = stack.enter_context(
-                Dataplane(DataplaneConfig(local=outer[0], tun="esp0", mtu=inner_mtu(cell), encap=cell.encap, **config))
+                Dataplane(
+                    DataplaneConfig(
+                        local=outer[0], port=port, tun="esp0", mtu=inner_mtu(cell), encap=cell.encap, **config
+                    )
+                )
             )
         path.start()
         kernel_esp.ip(
@@ -158,16 +167,19 @@ def our_counters(path: Dataplane) -> dict[str, Any]:
     return {"sa": sas, "drops": loop.drops, "loop": {name: loop.values[name] for name in names}}
 
 
-def settled(lab: Lab, path: Dataplane, seconds: float = 60) -> tuple[dict[str, Any], dict[int, dict[str, int]]]:
-    """Both sides' counters when nothing moves any more: the same twice, 50 ms apart."""
-    end = time.monotonic() + seconds
-    before = (our_counters(path), lab.xfrm.sa_counters())
+def settled(
+    lab: Lab, ours: Callable[[], dict[str, Any]], rest_s: float = 0.05
+) -> tuple[dict[str, Any], dict[int, dict[str, int]]]:
+    """Both sides' counters when nothing has moved for ``rest_s`` seconds."""
+    end = time.monotonic() + 300
+    last, since = (ours(), lab.xfrm.sa_counters()), time.monotonic()
     while time.monotonic() < end:
         time.sleep(0.05)
-        now = (our_counters(path), lab.xfrm.sa_counters())
-        if now == before:
+        now = (ours(), lab.xfrm.sa_counters())
+        if now != last:
+            last, since = now, time.monotonic()
+        elif time.monotonic() - since >= rest_s:
             return now
-        before = now
     raise TimeoutError("counters did not come to rest")
 
 

@@ -1,6 +1,9 @@
 """Runs inside the virtual machine: every cell by one process, one JSON line each into a file that the host reads.
 
-python -m tests.kernel.vm_main RESULTS FULL
+python -m tests.kernel.vm_main RESULTS FULL SHARD
+
+FULL: 0 for the covering set, 1 for the full product. SHARD: which part of the matrix, of those that cells.shards
+makes; everything else than the matrix runs with the last.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ from dataclasses import asdict
 from typing import IO, Any
 
 import dataplane as dp
-from tests.kernel import cells, netem, traffic
+from tests.kernel import cells, netem, traffic, transport
+from tests.kernel.cells import Cell
 from tests.kernel.tunnel_vm import Lab, laboratory
 
 MODULES = (
@@ -37,6 +41,10 @@ MODULES = (
 
 PUBLISHED = "each_case_alone or one_batch or provider_suites"
 """Of the provider's tests: random comparisons and Monte Carlo chains would take an emulated machine minutes."""
+
+
+AF_ALG_S = 1800
+"""Then it hangs; the host would wait for ever, because it sees a console that moves."""
 
 
 def write(file: IO[str], record: dict[str, Any]) -> None:
@@ -67,7 +75,7 @@ def af_alg() -> dict[str, Any]:
     words = [sys.executable, "-u", "tests/vectors/provider_run.py", "af_alg", "-vv", "-k", PUBLISHED]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None
-    timer = threading.Timer(400, process.kill)  # before the host takes its silence for a hang
+    timer = threading.Timer(AF_ALG_S, process.kill)  # before the host takes its silence for a hang
     timer.start()
     lines = []
     for line in process.stdout:  # onto the console: the host takes silence for a hang
@@ -77,9 +85,16 @@ def af_alg() -> dict[str, Any]:
     return {"status": process.wait(), "output": "".join([*lines[:60], "...\n", *lines[-60:]])}
 
 
-def run_all(file: IO[str], lab: Lab, full: bool) -> None:
-    for cell in cells.full_product() if full else cells.covering_set():
-        attempt(file, "cell", cell.name, lambda cell=cell: {**traffic.run_cell(lab, cell), **asdict(cell)})
+def run_cell(lab: Lab, cell: Cell) -> dict[str, Any]:
+    run = traffic.run_cell if cell.mode == "tunnel" else transport.run_cell
+    return {**run(lab, cell), **asdict(cell)}
+
+
+def run_all(file: IO[str], lab: Lab, shards: list[list[Cell]], shard: int) -> None:
+    for cell in shards[shard]:
+        attempt(file, "cell", cell.name, lambda cell=cell: run_cell(lab, cell))
+    if shard + 1 < len(shards):
+        return
     for cell in cells.IPERF3:
         attempt(file, "iperf3", cell.name, lambda cell=cell: traffic.run_iperf3(lab, cell))
     for disturbance in netem.DISTURBANCES:
@@ -88,12 +103,13 @@ def run_all(file: IO[str], lab: Lab, full: bool) -> None:
 
 
 def main() -> None:
+    results, full, shard = sys.argv[1], sys.argv[2] == "1", int(sys.argv[3])
     subprocess.run(["modprobe", "-a", *MODULES], check=True)
-    with open(sys.argv[1], "w") as file:
+    with open(results, "w") as file:
         machine = {"release": platform.release(), "version": platform.version(), "cpu_features": dp.cpu_features()}
         write(file, {"kind": "machine", "name": "machine", "result": machine})
         with laboratory() as lab:
-            run_all(file, lab, sys.argv[2] == "1")
+            run_all(file, lab, cells.shards(full), shard)
         write(file, {"kind": "end", "name": "end"})
 
 
