@@ -16,7 +16,7 @@ Failures are :class:`DataplaneError` with the one line that the C code wrote.
 """
 
 from dataplane._native import DataplaneError, cpu_features, init, version
-from dataplane.bench import BenchSample, bench_esp, bench_impl
+from dataplane.bench import BenchSample, DepthSample, bench_af_alg, bench_esp, bench_impl
 from dataplane.impls import (
     Impl,
     Key,
@@ -54,6 +54,7 @@ __all__ = [
     "DataplaneConfig",
     "DataplaneError",
     "DataplaneInfo",
+    "DepthSample",
     "Impl",
     "Key",
     "LoopCounters",
@@ -67,6 +68,7 @@ __all__ = [
     "Sealed",
     "Selector",
     "Suite",
+    "bench_af_alg",
     "bench_esp",
     "bench_impl",
     "checksum",

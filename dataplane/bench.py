@@ -49,3 +49,33 @@ def bench_esp(
     )
     check(int(result), err, f"cannot bench {suite}")
     return _sample(out)
+
+
+@dataclass(frozen=True, slots=True)
+class DepthSample:
+    """Requests of a kernel driver with several under way."""
+
+    sample: BenchSample
+    cpu_ns: int
+    """Of the thread that asked; kernel threads come on top."""
+    latency_ns: tuple[int, ...]
+    """From giving a request to having its answer, of the first requests."""
+
+
+def bench_af_alg(
+    driver: str, *, opening: bool, key_len: int, bytes_: int, depth: int, min_ns: int, latencies: int = 65536
+) -> DepthSample:
+    """Runs a driver of the kernel's (``NAME/kernel``) with ``depth`` requests under way for at least ``min_ns``.
+
+    Every answer of the first ``depth`` is compared with what a plain read gives. DataplaneError when one differs.
+    """
+    init()
+    pointer = lib.gw_impl_find(driver.encode())
+    if pointer == ffi.NULL:
+        raise DataplaneError(f"no implementation is called '{driver}'")
+    err, out, cpu = new_err(), ffi.new("gw_bench_sample *"), ffi.new("uint64_t *")
+    times, count = ffi.new("uint32_t[]", latencies), ffi.new("size_t *", latencies)
+    way = 0 if opening else 1
+    result = lib.gw_bench_af_alg(pointer, way, key_len, bytes_, depth, min_ns, out, cpu, times, count, err)
+    check(int(result), err, f"cannot bench {driver}")
+    return DepthSample(_sample(out), int(cpu[0]), tuple(ffi.unpack(times, count[0])))

@@ -14,6 +14,7 @@ from gateway.errors import EXIT_FAILED, EXIT_OK, UnusableError
 
 if TYPE_CHECKING:
     from gateway.measure.crypto import Options, Row
+    from gateway.output.console import Console
 
 EXAMPLE = "gwbench crypto --algo 'gcm(aes)' --impl all"
 
@@ -67,6 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="requests at a time (default: 32, less from 8192 bytes; 1 in the other formats)",
     )
+    what.add_argument(
+        "--provider",
+        choices=("af_alg",),
+        help="the kernel's drivers by AF_ALG, several requests under way: see --depth",
+    )
+    what.add_argument(
+        "--depth", type=_numbers, metavar="N,N", help="with --provider: requests under way (default: 1,4,16,64)"
+    )
     how = parser.add_argument_group("how long")
     how.add_argument("--sec", type=_seconds, metavar="S", help="seconds a measurement; 0: cycles, as tcrypt has it")
     how.add_argument("--full", action="store_true", help="all keys and sizes, 31 rounds; says first how long it takes")
@@ -99,9 +108,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise UnusableError("--from-icount estimates for a published machine", "add --compare wdr4900, for example")
     if arguments.compare_rivals and (arguments.compare or arguments.format in ("tcrypt", "cryptsetup")):
         raise UnusableError("--compare-rivals has a table of its own", "leave --compare and --format away")
+    if arguments.depth and not arguments.provider:
+        raise UnusableError("--depth is of the kernel's drivers", "add --provider af_alg")
     check_writable(json_to)
     console = human(json_to == "-")
     absent = load_providers()
+    if arguments.provider:
+        return _depth(arguments, absent, console, json_to)
     out = _concerned(arguments, inject_from_environment())
     if arguments.compare_rivals:
         lines, document = _rivals(arguments)
@@ -120,6 +133,38 @@ def run(arguments: argparse.Namespace) -> int:
             {"schema": "gwbench-crypto/1", "command": sys.argv, "out_of_selection": out, "absent": absent, **document},
         )
     return EXIT_FAILED if out else EXIT_OK
+
+
+def _depth(arguments: argparse.Namespace, absent: str, console: Console, json_to: str | None) -> int:
+    """--provider af_alg: another table."""
+    from gateway import environment
+    from gateway.measure import depth
+    from gateway.measure.faults import end_progress, progress
+    from gateway.output import depth as output
+    from gateway.output.document import write
+
+    for line in absent.splitlines():
+        if line.startswith("af_alg:"):
+            raise UnusableError(line.removeprefix("af_alg: "), "modprobe af_alg algif_skcipher algif_aead algif_hash")
+    depths = arguments.depth or depth.DEPTHS
+    if max(depths) > 256 or min(depths) < 1:
+        raise UnusableError("--depth is between 1 and 256")
+    sizes = arguments.bytes or depth.SIZES
+    if max(sizes) > 65536:
+        raise UnusableError("AF_ALG takes requests of at most 65536 bytes", "--bytes 65536")
+    names = () if arguments.impl == "all" else _words(arguments.impl)
+    chosen = depth.drivers(_words(arguments.algo), names)
+    slice_ns = round(arguments.sec * 1e9) if arguments.sec else depth.SLICE_NS
+    try:
+        report = depth.run(chosen, sizes, depths, depth.ROUNDS, slice_ns, progress())
+    finally:
+        end_progress()
+    for line in output.render(report):
+        console.print(line)
+    if json_to is not None:
+        document = {"schema": "gwbench-af_alg/1", "command": sys.argv, "environment": environment.record()}
+        write(json_to, {**document, **output.as_dict(report)})
+    return EXIT_FAILED if report.trouble else EXIT_OK
 
 
 def _concerned(arguments: argparse.Namespace, out: list[str]) -> list[str]:

@@ -22,7 +22,7 @@ from tests.kernel.xfrm import netlink_live
 
 MODULES = ("tun", "veth", "esp4", "esp6", "xfrm_user", "crypto_user", "af_alg", "algif_skcipher", "algif_aead")
 MORE = ("algif_hash", "aesni_intel", "sha256_ssse3", "ghash_clmulni_intel", "dummy")
-GWBENCH = [sys.executable, "-u", "-m", "gateway.entry"]
+GWBENCH = [str(Path(sys.executable).parent / "gwbench")]
 SLOW, FAST = "cbc(aes-generic)", "cbc-aes-aesni"
 ALGORITHM = "cbc(aes)"
 
@@ -105,6 +105,11 @@ def interrupted(number: int) -> dict[str, Any]:
     return {**result, "journal": journal}
 
 
+def af_alg_depths() -> dict[str, Any]:
+    words = ["--algo", "cbc(aes),gcm(aes),sha256", "--bytes", "64,1408,16384", "--depth", "1,4,16"]
+    return gwbench("crypto", "--provider", "af_alg", *words)
+
+
 def run_all(file: IO[str]) -> None:
     attempt(file, "xfrm", "messages", netlink_live.messages)
     attempt(file, "xfrm", "crypto", netlink_live.crypto_list)
@@ -112,6 +117,7 @@ def run_all(file: IO[str]) -> None:
     attempt(file, "xfrm", "drivers", drivers)
     attempt(file, "xfrm", "SIGINT", lambda: interrupted(signal.SIGINT))
     attempt(file, "xfrm", "SIGKILL", lambda: interrupted(signal.SIGKILL))
+    attempt(file, "xfrm", "depth", af_alg_depths)
 
 
 def main() -> None:
