@@ -30,6 +30,9 @@ STALLED_S = 900
 LONGEST_S = 2 * 3600
 """One boot. A quiet machine needs minutes."""
 TAIL_LINES = 60
+APPEND = "cryptomgr.notests=1 no_timer_check nowatchdog rcupdate.rcu_cpu_stall_suppress=1"
+"""For the kernel: no known answers of its own ciphers, which take a minute here, and no conclusion from a clock that
+stands still because the host is busy."""
 
 
 @dataclass
@@ -80,22 +83,14 @@ def kernel_image() -> Path:
     return Path(done.stdout.strip())
 
 
-<<<<<<< HEAD
-def command(image: Path, out: Path, full: bool, module: str = "tests.kernel.vm_main") -> list[str]:
-    """The call of virtme-ng. Its own known answers of the kernel's ciphers are left out: they take a minute here."""
+def command(image: Path, results: Path, module: str, *arguments: str) -> list[str]:
+    """The call of virtme-ng."""
     inside = ["env", f"PYTHONPATH={ROOT}", "PYTHONDONTWRITEBYTECODE=1"]
     inside += [f"{k}={v}" for k, v in os.environ.items() if k.startswith("GWBENCH_KERNEL_")]
-    inside += [sys.executable, "-m", module, str(out / "results.jsonl"), str(int(full))]
-=======
-def command(image: Path, results: Path, full: bool, shard: int) -> list[str]:
-    """The call of virtme-ng. Its own known answers of the kernel's ciphers are left out: they take a minute here."""
-    inside = ["env", f"PYTHONPATH={ROOT}", "PYTHONDONTWRITEBYTECODE=1"]
-    inside += [f"{k}={v}" for k, v in os.environ.items() if k.startswith("GWBENCH_KERNEL_")]
-    inside += [sys.executable, "-m", "tests.kernel.vm_main", str(results), str(int(full)), str(shard)]
->>>>>>> 610a231 (Talk to strongSwan's user-space ESP with keys its IKE agreed on, and compare its books with ours)
+    inside += [sys.executable, "-m", module, str(results), *arguments]
     vng = [str(Path(sys.executable).parent / "vng"), "--disable-kvm", "--verbose", "--run", str(image)]
     vng += ["--force-9p", "--rwdir", str(results.parent), "--user", "root", "--cpus", "2", "--memory", "2G"]
-    return [*vng, "--append", "cryptomgr.notests=1", "--cwd", str(ROOT), "--exec", shlex.join(inside)]
+    return [*vng, "--append", APPEND, "--cwd", str(ROOT), "--exec", shlex.join(inside)]
 
 
 def _read(master: int, log: Path) -> None:
@@ -123,42 +118,31 @@ def _wait(process: subprocess.Popen[bytes], watched: tuple[Path, ...], longest_s
     return f"virtme-ng ended with status {process.returncode}" if process.returncode else ""
 
 
-<<<<<<< HEAD
 def boot(full: bool, module: str = "tests.kernel.vm_main", where: Path = BUILD) -> Boot:
-    """Runs everything of one module in one boot; results and console go into ``where``."""
-    out = where / "out"
-    out.mkdir(parents=True, exist_ok=True)
-    results, log = out / "results.jsonl", where / "console.log"
-=======
-def boot(full: bool) -> Boot:
-    """Runs everything. With KEEP set, parts of the full product that ran to their end stand as they are."""
+    """Runs everything of one module; results and consoles go into ``where``. With KEEP set, parts of the full product
+    that ran to their end stand as they are."""
     everything = Boot()
     count = len(cells.shards(full))
     for shard in range(count):
         name = f"full-{shard + 1}-of-{count}" if full else "results"
-        results = BUILD / "out" / f"{name}.jsonl"
+        results = where / "out" / f"{name}.jsonl"
         done = Boot(read_records(results))
         if not (full and os.environ.get("KEEP") and done.finished):
-            done = boot_once(results, full, shard)
+            done = boot_once(results, module, str(int(full)), str(shard))
         everything.add(done)
     return everything
 
 
-def boot_once(results: Path, full: bool, shard: int) -> Boot:
+def boot_once(results: Path, module: str, *arguments: str) -> Boot:
     """One boot; what it did, whatever became of it."""
     results.parent.mkdir(parents=True, exist_ok=True)
-    log = BUILD / f"{results.stem}.console.log"
->>>>>>> 610a231 (Talk to strongSwan's user-space ESP with keys its IKE agreed on, and compare its books with ours)
+    log = results.parents[1] / f"{results.stem}.console.log"
     for old in (results, log):
         old.unlink(missing_ok=True)
     start = time.monotonic()
     found = Boot()
     try:
-<<<<<<< HEAD
-        words = command(kernel_image(), out, full, module)
-=======
-        words = command(kernel_image(), results, full, shard)
->>>>>>> 610a231 (Talk to strongSwan's user-space ESP with keys its IKE agreed on, and compare its books with ours)
+        words = command(kernel_image(), results, module, *arguments)
         master, slave = pty.openpty()  # without a terminal virtme-ng shows no console
         path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
         process = subprocess.Popen(
