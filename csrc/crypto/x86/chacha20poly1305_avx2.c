@@ -104,7 +104,7 @@ TARGET static void xor256(uint8_t *out, const uint8_t *in, const uint8_t *stream
 }
 
 static const gw_chacha_kernel kernel = {
-	.group_blocks = 2, .groups = GW_CHACHA_GROUPS, .stream = stream256, .xor = xor256, .mac = gw_poly_mac};
+	.group_blocks = 2, .groups = GW_CHACHA_GROUPS, .stream = stream256, .xor = xor256, .mac = gw_poly_mac_avx2};
 
 static void seal(gw_op *ops, size_t n)
 {

@@ -52,7 +52,11 @@ void gw_poly_init(gw_poly *p, const uint8_t key[32]);
 void gw_poly_padded(gw_poly *p, const uint8_t *data, size_t len); /* a last partial block is padded with zeros */
 void gw_poly_mac(gw_poly *p, const uint8_t *aad, size_t aad_len, const uint8_t *data, size_t len);
 void gw_poly_lengths(gw_poly *p, uint64_t aad_len, uint64_t len);
-void gw_poly_finish(gw_poly *p, uint8_t tag[16]); /* wipes */
+void gw_poly_times_r(const gw_poly *p, uint64_t h[3]); /* h r, reduced as between blocks */
+void gw_poly_finish(gw_poly *p, uint8_t tag[16]);      /* wipes */
+
+/* poly1305_avx2.c: gw_poly_mac, four blocks abreast where there are many. */
+void gw_poly_mac_avx2(gw_poly *p, const uint8_t *aad, size_t aad_len, const uint8_t *data, size_t len);
 
 #endif
 #endif

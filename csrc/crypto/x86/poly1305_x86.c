@@ -39,6 +39,20 @@ static void blocks(gw_poly *p, const uint8_t *m, size_t n)
 	p->h[0] = h0, p->h[1] = h1, p->h[2] = h2;
 }
 
+/* One product by itself, for the powers of r. */
+void gw_poly_times_r(const gw_poly *p, uint64_t h[3])
+{
+	const uint64_t r0 = p->r[0], r1 = p->r[1], s1 = r1 + (r1 >> 2);
+	const u128 d0 = (u128)h[0] * r0 + (u128)h[1] * s1;
+	const u128 d1 = (u128)h[0] * r1 + (u128)h[1] * r0 + h[2] * s1 + (uint64_t)(d0 >> 64);
+	const uint64_t top = h[2] * r0 + (uint64_t)(d1 >> 64);
+	u128 t = (u128)(uint64_t)d0 + (top >> 2) + (top & ~(uint64_t)3);
+	h[0] = (uint64_t)t;
+	t = (u128)(uint64_t)d1 + (uint64_t)(t >> 64);
+	h[1] = (uint64_t)t;
+	h[2] = (top & 3) + (uint64_t)(t >> 64);
+}
+
 void gw_poly_padded(gw_poly *p, const uint8_t *data, size_t len)
 {
 	blocks(p, data, len / 16);
