@@ -13,7 +13,11 @@ from gateway.errors import UnusableError
 
 def write(to: str, document: Mapping[str, Any]) -> None:
     """UnusableError when the file cannot be written."""
-    text = json.dumps(document, indent=1) + "\n"
+    write_text(to, json.dumps(document, indent=1) + "\n")
+
+
+def write_text(to: str, text: str) -> None:
+    """The same for what is no JSON."""
     if to == "-":
         sys.stdout.write(text)
         return
