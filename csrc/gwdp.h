@@ -305,6 +305,10 @@ int gw_segment_flat(const uint8_t *vnet_and_packet, size_t len, uint8_t *out, si
 					size_t max_lens);
 /* Lowers the MSS of a TCP SYN to what `mtu` bytes have room for, in place. 1 when it was changed, else 0. */
 int gw_clamp_mss(uint8_t *packet, size_t len, uint32_t mtu);
+/* An IPv4 packet -> fragments of at most mtu bytes, concatenated in out (RFC 791 3.2). Returns how many, -EINVAL when
+ * it cannot be cut, -ENOSPC. */
+int gw_fragment_flat(const uint8_t *packet, size_t len, uint32_t mtu, uint8_t *out, size_t out_cap, uint32_t *lens,
+					 size_t max_lens);
 /* Packets -> TUN writes (each vnet header + packet), by the kernel's GRO rule. Returns how many, or -ENOSPC. */
 int gw_coalesce_flat(const uint8_t *packets, const uint32_t *lens, size_t n, uint8_t *out, size_t out_cap,
 					 uint32_t *out_lens, size_t max_out);
@@ -320,17 +324,19 @@ int gw_coalesce_flat(const uint8_t *packets, const uint32_t *lens, size_t n, uin
 #define GW_OFF_ALL          31
 
 #define GW_DP_KEEP_MSS 1 /* TCP's MSS is not lowered to what the tunnel has room for */
+#define GW_DP_FRAGMENT_BEFORE                                                                                          \
+	2 /* IPv4 without DF that does not fit is cut before it is sealed; else the outer packet */
 
 typedef struct gw_dp_config {
 	const char *tun_name;  /* "" = the kernel chooses */
 	gw_addr local;         /* outer address; port 0 = any free one, and without UDP there is none */
 	uint32_t mtu;          /* inner MTU of the TUN */
 	uint32_t txqueuelen;   /* 0 = 10000 */
-	uint32_t queues;       /* loops; 0 = 1 */
+	uint32_t queues;       /* loops, each with a TUN queue and an outer port of its own; 0 = 1, at most 64 */
 	uint32_t rcvbuf_bytes; /* 0 = 8 MiB; what was granted is in gw_dp_info */
 	uint32_t sndbuf_bytes;
 	uint32_t offload;      /* GW_OFF_* wished */
-	uint32_t max_sas;      /* 0 = 64; sizes the counter page */
+	uint32_t max_sas;      /* of all loops, 0 = 64; sizes the counter pages */
 	uint32_t udp_checksum; /* 1 = real (default by callers), 0 = zero, stated in the result */
 	uint32_t encap;        /* GW_ENCAP_* */
 	int tun_fd;            /* -1 = open it; else an fd that was handed over */
@@ -354,6 +360,9 @@ int gw_dp_start(gw_dp *dp, gw_err *err);
 /* Stops the loops (eventfd), joins them, closes and wipes everything. Safe on NULL. */
 void gw_dp_free(gw_dp *dp);
 void gw_dp_describe(const gw_dp *dp, gw_dp_info *out);
+/* The outer port of a loop: the first's is config.local.port, further ones follow it, or are any free ones when that
+ * is 0; without UDP there is none. 0 when there is no such loop. */
+uint16_t gw_dp_port(const gw_dp *dp, uint32_t loop);
 /* The loop ended by itself (TUN deleted, namespace gone): one line in *err and -errno; 0 while it runs. */
 int gw_dp_health(gw_dp *dp, gw_err *err);
 
@@ -362,7 +371,8 @@ int gw_dp_health(gw_dp *dp, gw_err *err);
 int gw_dp_sa_add(gw_dp *dp, const gw_sa_params *params, char *ran, size_t ran_len, gw_err *err);
 /* last (may be NULL): what the SA had counted when it was taken out; no later reading has it. */
 int gw_dp_sa_del(gw_dp *dp, uint32_t spi, int direction, gw_sa_counters *last, gw_err *err);
-/* Outbound policy: packets that match go to this SA (make before break: a second add replaces it). */
+/* Outbound policy: packets that match go to this SA (make before break: a second add replaces it). Each loop has its
+ * own, for the SAs that it owns; one that has none for an equal selector hands its packets to the loop that has. */
 int gw_dp_policy_set(gw_dp *dp, const gw_selector *selector, uint32_t spi, gw_err *err);
 int gw_dp_policy_del(gw_dp *dp, const gw_selector *selector, gw_err *err);
 
@@ -390,15 +400,17 @@ typedef struct gw_loop_counters {
 	uint64_t udp_sends, udp_send_packets, udp_send_bytes;     /* system calls; ESP packets; payload bytes */
 	uint64_t udp_recvs, udp_recv_packets, udp_recv_bytes;
 	uint64_t udp_send_errors;     /* packets */
-	uint64_t udp_rcvbuf_drops;    /* SO_RXQ_OVFL */
+	uint64_t udp_rcvbuf_drops;    /* SO_RXQ_OVFL, and no room on the way to the loop that owns the SA */
 	uint64_t gso_fallbacks;       /* UDP_SEGMENT refused at run time */
 	uint64_t keepalives, non_esp; /* 1-byte keepalives; non-ESP marker */
 	uint64_t wakeups, spins;
 	uint64_t coalesce_bad_checksum;
-	uint64_t mss_clamped;      /* SYNs, both directions */
-	uint64_t peer_moves;       /* GW_SA_ROAM: a peer was found at another address or port */
-	uint64_t udp_send_too_big; /* of udp_send_errors: EMSGSIZE; the path MTU is learnt from it */
-	uint64_t drops[18];        /* those without an SA */
+	uint64_t mss_clamped;             /* SYNs, both directions */
+	uint64_t peer_moves;              /* GW_SA_ROAM: a peer was found at another address or port */
+	uint64_t udp_send_too_big;        /* of udp_send_errors: EMSGSIZE; the path MTU is learnt from it */
+	uint64_t coalesce_off;            /* 1: the TUN refused super-packets again and again; none is made any more */
+	uint64_t handed_over, taken_over; /* packets whose SA another loop owns: given to it; got from others */
+	uint64_t drops[18];               /* those without an SA */
 	uint64_t stage_cycles[10];
 	uint64_t seal_batch_hist[9], open_batch_hist[9];
 	uint64_t cpu_ns; /* CLOCK_THREAD_CPUTIME_ID of the loop */

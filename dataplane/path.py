@@ -38,6 +38,8 @@ OFFLOADS: dict[str, int] = {
     "tun-uso": int(lib.GW_OFF_TUN_USO),
 }
 
+FRAGMENT: dict[str, int] = {"after": 0, "before": int(lib.GW_DP_FRAGMENT_BEFORE)}
+
 _ARRAYS = ("drops", "stage_cycles", "seal_batch_hist", "open_batch_hist")
 _SCALARS: tuple[str, ...] = tuple(name for name, _ in ffi.typeof("gw_loop_counters").fields if name not in _ARRAYS)
 
@@ -63,6 +65,8 @@ class DataplaneConfig:
     tun_fd: int = -1
     clamp_mss: bool = True
     """Lower TCP's MSS to what the tunnel has room for, both directions."""
+    fragment: str = "after"
+    """Where IPv4 without DF that does not fit is cut: ``before`` or ``after`` sealing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class DataplaneInfo:
     rcvbuf_bytes: int
     sndbuf_bytes: int
     queues: int
+    ports: tuple[int, ...]
+    """Outer ports of the loops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,10 @@ class Dataplane:
             raise DataplaneError(f"no offload is called '{unknown[0]}'; there are: {', '.join(OFFLOADS)}")
         if config.encap not in ENCAPS:
             raise DataplaneError(f"no encapsulation is called '{config.encap}'; there are: {', '.join(ENCAPS)}")
+        if config.fragment not in FRAGMENT:
+            raise DataplaneError(
+                f"no place of fragmentation is called '{config.fragment}'; there are: {', '.join(FRAGMENT)}"
+            )
         self._dp = ffi.NULL
         c = ffi.new("gw_dp_config *")
         tun = ffi.new("char[]", config.tun.encode())
@@ -131,7 +141,7 @@ class Dataplane:
         c.offload = sum(OFFLOADS[name] for name in set(config.offload))
         c.udp_checksum = int(config.udp_checksum)
         c.encap = ENCAPS[config.encap]
-        c.flags = 0 if config.clamp_mss else int(lib.GW_DP_KEEP_MSS)
+        c.flags = FRAGMENT[config.fragment] | (0 if config.clamp_mss else int(lib.GW_DP_KEEP_MSS))
         err = new_err()
         self._max_sas = config.max_sas or 64
         self._dp = lib.gw_dp_new(c, err)
@@ -165,6 +175,7 @@ class Dataplane:
             rcvbuf_bytes=int(info.rcvbuf_bytes),
             sndbuf_bytes=int(info.sndbuf_bytes),
             queues=int(info.queues),
+            ports=tuple(int(lib.gw_dp_port(self._pointer, loop)) for loop in range(int(info.queues))),
         )
 
     def health(self) -> None:

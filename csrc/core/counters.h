@@ -13,7 +13,7 @@
 #include "../gwdp.h"
 
 #define GW_COUNTERS_MAGIC   0x67777062u /* "gwpb" */
-#define GW_COUNTERS_VERSION 3u
+#define GW_COUNTERS_VERSION 4u
 
 typedef struct gw_counter_slot { /* 64-byte aligned */
 	uint32_t seq;
@@ -36,7 +36,7 @@ typedef struct gw_counter_page {
 /* Readers are other processes, perhaps of another build: whoever moves a field changes the version, and then these
  * (the same on every ABI that aligns 64-bit values to 8 bytes; i386 alone does not). */
 #if !defined(__i386__)
-_Static_assert(sizeof(gw_sa_counters) == 208 && sizeof(gw_loop_counters) == 584, "raise GW_COUNTERS_VERSION");
+_Static_assert(sizeof(gw_sa_counters) == 208 && sizeof(gw_loop_counters) == 608, "raise GW_COUNTERS_VERSION");
 _Static_assert(offsetof(gw_counter_page, loop) == 32 && offsetof(gw_counter_slot, c) == 8, "raise GW_COUNTERS_VERSION");
 #endif
 

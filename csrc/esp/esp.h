@@ -12,16 +12,33 @@
 
 struct gw_counter_slot; /* core/counters.h */
 
+/* In place of an SA that another loop owns: tables say which, and its number is never followed. */
+static inline gw_sa *gw_sa_elsewhere(uint32_t loop)
+{
+	return (gw_sa *)((uintptr_t)loop << 1 | 1);
+}
+static inline bool gw_sa_is_elsewhere(const gw_sa *sa)
+{
+	return (uintptr_t)sa & 1;
+}
+static inline uint32_t gw_sa_owner(const gw_sa *elsewhere)
+{
+	return (uint32_t)((uintptr_t)elsewhere >> 1);
+}
+
 /* ---- SADB: inbound SAs by SPI. Written by its loop only, between batches. ---- */
 typedef struct gw_sadb gw_sadb;
 gw_sadb *gw_sadb_new(uint32_t max_sas);
-void gw_sadb_free(gw_sadb *db);                                  /* frees (wipes) every SA that is left */
-int gw_sadb_add(gw_sadb *db, gw_sa *sa);                         /* -EEXIST, -ENOSPC; takes ownership */
-gw_sa *gw_sadb_remove(gw_sadb *db, uint32_t spi, int direction); /* gives ownership back; NULL when absent */
+void gw_sadb_free(gw_sadb *db);                                            /* frees (wipes) every SA that is left */
+int gw_sadb_add(gw_sadb *db, gw_sa *sa);                                   /* -EEXIST, -ENOSPC; takes ownership */
+int gw_sadb_note(gw_sadb *db, uint32_t spi, int direction, uint32_t loop); /* the same of an SA elsewhere */
+gw_sa *gw_sadb_remove(gw_sadb *db, uint32_t spi, int direction);           /* gives ownership back; NULL when absent */
+bool gw_sadb_owner(const gw_sadb *db, uint32_t spi, uint32_t *loop);       /* of an inbound SA elsewhere */
 gw_sa *gw_sadb_in(const gw_sadb *db, uint32_t spi);
 gw_sa *gw_sadb_out(const gw_sadb *db, uint32_t spi);
-/* Every SA whose peer stands at `from` (address and port) has it at `to` from now on. */
-void gw_sadb_move_peer(gw_sadb *db, const gw_addr *from, const gw_addr *to);
+/* Moves the states of SAs whose time is over, idle ones too. Returns when the next will be, UINT64_MAX = none. */
+uint64_t gw_sadb_age(gw_sadb *db, uint64_t now_ns);
+uint64_t gw_sa_age(gw_sa *sa, uint64_t now_ns); /* the same of one */
 /* Fills pkt->sa from the SPI in pkt->out for each; unknown or truncated ones get a status and sa NULL.
  * Prefetches what gw_open_batch will touch. */
 void gw_sadb_lookup(const gw_sadb *db, gw_pkt *pkts, size_t n);
@@ -32,7 +49,8 @@ gw_spd *gw_spd_new(void);
 void gw_spd_free(gw_spd *spd);
 int gw_spd_set(gw_spd *spd, const gw_selector *selector, gw_sa *sa); /* replaces an equal selector's SA */
 int gw_spd_del(gw_spd *spd, const gw_selector *selector);
-void gw_spd_forget(gw_spd *spd, const gw_sa *sa); /* before an SA is freed */
+gw_sa *gw_spd_get(gw_spd *spd, const gw_selector *selector); /* what an equal selector leads to, or NULL */
+void gw_spd_forget(gw_spd *spd, const gw_sa *sa);            /* before an SA is freed */
 /* One look-up serves a whole TUN read. NULL: *reason says GW_OUT_POL_BLOCK or GW_OUT_NO_STATES. */
 gw_sa *gw_spd_lookup(gw_spd *spd, const uint8_t *ip_packet, size_t len, int *reason);
 
@@ -42,8 +60,9 @@ static inline bool gw_addr_same(const gw_addr *a, const gw_addr *b)
 {
 	return a->family == b->family && a->port == b->port && !memcmp(a->bytes, b->bytes, sizeof a->bytes);
 }
-const gw_addr *gw_sa_peer(const gw_sa *sa);
-const gw_addr *gw_sa_local(const gw_sa *sa);
+const gw_addr *gw_sa_peer(const gw_sa *sa); /* as configured: where the peer is by now, io knows under its id */
+uint32_t gw_sa_peer_id(const gw_sa *sa);
+void gw_sa_set_peer_id(gw_sa *sa, uint32_t id);
 uint32_t gw_sa_spi(const gw_sa *sa);
 uint64_t gw_sa_newest(const gw_sa *sa); /* in: the highest sequence number that was accepted */
 uint32_t gw_sa_flags(const gw_sa *sa);

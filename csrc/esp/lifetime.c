@@ -16,6 +16,22 @@ bool gw_lifetime_over(gw_sa *sa, uint64_t now_ns)
 	return true;
 }
 
+uint64_t gw_lifetime_age(gw_sa *sa, uint64_t now_ns)
+{
+	const uint8_t before = sa->state;
+	uint64_t next = UINT64_MAX;
+
+	if (!sa->limited || before == GW_SA_STATE_EXPIRED) return next;
+	if (!gw_lifetime_over(sa, now_ns)) {
+		if (sa->soft_ns && age(sa, now_ns) >= sa->soft_ns) sa->state = GW_SA_STATE_DYING;
+		if (sa->hard_ns) next = sa->created_ns + sa->hard_ns;
+		if (sa->soft_ns && sa->state == GW_SA_STATE_VALID && sa->created_ns + sa->soft_ns < next)
+			next = sa->created_ns + sa->soft_ns;
+	}
+	if (sa->state != before) gw_sa_drop(sa, GW_OK, 0); /* nothing dropped: it publishes the state */
+	return next;
+}
+
 static bool reached(uint64_t value, uint64_t limit)
 {
 	return limit && value >= limit;

@@ -161,9 +161,13 @@ const gw_addr *gw_sa_peer(const gw_sa *sa)
 {
 	return &sa->peer;
 }
-const gw_addr *gw_sa_local(const gw_sa *sa)
+uint32_t gw_sa_peer_id(const gw_sa *sa)
 {
-	return &sa->local;
+	return sa->peer_id;
+}
+void gw_sa_set_peer_id(gw_sa *sa, uint32_t id)
+{
+	sa->peer_id = id;
 }
 uint32_t gw_sa_spi(const gw_sa *sa)
 {

@@ -34,6 +34,7 @@ struct gw_sa {
 	uint8_t check_selector;
 	uint8_t pad0;
 	uint32_t tfc_pad_to;
+	uint32_t peer_id; /* io's */
 	gw_replay replay;
 	/* -- seldom -- */
 	uint64_t created_ns;
@@ -51,6 +52,8 @@ void gw_sa_publish(gw_sa *sa, uint64_t now_ns);
 /* May a packet of this many inner bytes still be sent or accepted? GW_OK or GW_STATE_EXPIRED; counts it when it may.
  * Soft limits turn the SA to DYING. A hard limit is never exceeded, not even by the packet that reaches it. */
 int gw_lifetime_take(gw_sa *sa, uint32_t bytes, uint64_t now_ns);
+/* Time passes without packets: moves the state, and returns when it will move next, UINT64_MAX = never. */
+uint64_t gw_lifetime_age(gw_sa *sa, uint64_t now_ns);
 /* Has the time run out? Cheap, before any crypto. */
 bool gw_lifetime_over(gw_sa *sa, uint64_t now_ns);
 

@@ -25,6 +25,11 @@ static uint32_t home(const table *t, uint32_t spi)
 	return (spi * 2654435769u) >> t->shift;
 }
 
+static gw_sa *ours(gw_sa *sa)
+{
+	return gw_sa_is_elsewhere(sa) ? NULL : sa;
+}
+
 static int table_init(table *t, uint32_t max)
 {
 	uint32_t bits = 3;
@@ -40,7 +45,7 @@ static entry *find(const table *t, uint32_t spi)
 {
 	for (uint32_t i = home(t, spi);; i = (i + 1) & t->mask) {
 		entry *e = &t->entries[i];
-		if (e->spi == spi) return e->sa ? e : NULL;
+		if (e->spi == spi) return e->sa ? e : NULL; /* SPI 0 is asked for, too */
 		if (e->spi == 0) return NULL;
 	}
 }
@@ -64,23 +69,32 @@ void gw_sadb_free(gw_sadb *db)
 	for (int d = 0; d < 2; d++) {
 		table *t = &db->by_direction[d];
 		if (!t->entries) continue;
-		for (uint32_t i = 0; i <= t->mask; i++) gw_sa_free(t->entries[i].sa);
+		for (uint32_t i = 0; i <= t->mask; i++) gw_sa_free(ours(t->entries[i].sa));
 		gw_free_wipe(t->entries, ((size_t)t->mask + 1) * sizeof(entry));
 	}
 	gw_free_wipe(db, sizeof(*db));
 }
 
-int gw_sadb_add(gw_sadb *db, gw_sa *sa)
+static int add(gw_sadb *db, uint32_t spi, int direction, gw_sa *sa)
 {
-	table *t = &db->by_direction[sa->direction];
+	table *t = &db->by_direction[direction == GW_DIR_IN];
 	uint32_t i;
 
-	if (find(t, sa->spi)) return -EEXIST;
+	if (find(t, spi)) return -EEXIST;
 	if (db->count == db->max) return -ENOSPC;
-	for (i = home(t, sa->spi); t->entries[i].spi; i = (i + 1) & t->mask) continue;
-	t->entries[i] = (entry){sa->spi, sa};
+	for (i = home(t, spi); t->entries[i].spi; i = (i + 1) & t->mask) continue;
+	t->entries[i] = (entry){spi, sa};
 	db->count++;
 	return 0;
+}
+
+int gw_sadb_add(gw_sadb *db, gw_sa *sa)
+{
+	return add(db, sa->spi, sa->direction, sa);
+}
+int gw_sadb_note(gw_sadb *db, uint32_t spi, int direction, uint32_t loop)
+{
+	return add(db, spi, direction, gw_sa_elsewhere(loop));
 }
 
 gw_sa *gw_sadb_remove(gw_sadb *db, uint32_t spi, int direction)
@@ -109,7 +123,16 @@ static gw_sa *lookup(const table *t, uint32_t spi)
 {
 	const entry *e = find(t, spi);
 
-	return e ? e->sa : NULL;
+	return e ? ours(e->sa) : NULL;
+}
+
+bool gw_sadb_owner(const gw_sadb *db, uint32_t spi, uint32_t *loop)
+{
+	const entry *e = find(&db->by_direction[GW_DIR_IN], spi);
+
+	if (!e || !gw_sa_is_elsewhere(e->sa)) return false;
+	*loop = gw_sa_owner(e->sa);
+	return true;
 }
 
 gw_sa *gw_sadb_in(const gw_sadb *db, uint32_t spi)
@@ -145,17 +168,22 @@ void gw_sadb_lookup(const gw_sadb *db, gw_pkt *pkts, size_t n)
 	}
 }
 
-static void move_peer(table *t, const gw_addr *from, const gw_addr *to)
+uint64_t gw_sa_age(gw_sa *sa, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i <= t->mask; i++) {
-		gw_sa *sa = t->entries[i].sa;
-		if (!sa || !gw_addr_same(&sa->peer, from)) continue;
-		memcpy(sa->peer.bytes, to->bytes, sizeof to->bytes);
-		sa->peer.port = to->port;
-	}
+	return gw_lifetime_age(sa, now_ns);
 }
 
-void gw_sadb_move_peer(gw_sadb *db, const gw_addr *from, const gw_addr *to)
+uint64_t gw_sadb_age(gw_sadb *db, uint64_t now_ns)
 {
-	for (int d = 0; d < 2; d++) move_peer(&db->by_direction[d], from, to);
+	uint64_t next = UINT64_MAX;
+
+	for (int d = 0; d < 2; d++) {
+		const table *t = &db->by_direction[d];
+		for (uint32_t i = 0; i <= t->mask; i++) {
+			gw_sa *sa = ours(t->entries[i].sa);
+			const uint64_t at = sa ? gw_lifetime_age(sa, now_ns) : UINT64_MAX;
+			if (at < next) next = at;
+		}
+	}
+	return next;
 }

@@ -3,7 +3,7 @@
  *
  * Entries hang in a hash by (IP version, prefix length, masked destination). A look-up asks once per prefix length
  * that occurs, longest first, so ten thousand /32 policies cost what one does. Policies without a destination stand
- * in the same hash as "version 0".
+ * in the same hash as "version 0". A second hash finds an SA's policies when it goes.
  */
 #include <stdlib.h>
 
@@ -15,11 +15,12 @@
 typedef struct policy {
 	struct policy *next; /* in its bucket, in order of entry */
 	gw_selector selector;
-	gw_sa *sa; /* NULL: packets that match are dropped as OUT_NO_STATES */
+	gw_sa *sa;           /* NULL: packets that match are dropped as OUT_NO_STATES */
+	struct policy *same; /* in its bucket of by_sa */
 } policy;
 
 struct gw_spd {
-	policy **buckets;
+	policy **buckets, **by_sa; /* each mask + 1 */
 	uint32_t mask, count;
 	uint32_t n4[33], n6[LENGTHS], n_any; /* policies of each prefix length */
 };
@@ -51,20 +52,22 @@ gw_spd *gw_spd_new(void)
 	if (!spd) return NULL;
 	spd->mask = 63;
 	spd->buckets = calloc(spd->mask + 1, sizeof(policy *));
-	if (spd->buckets) return spd;
-	free(spd);
+	spd->by_sa = calloc(spd->mask + 1, sizeof(policy *));
+	if (spd->buckets && spd->by_sa) return spd;
+	gw_spd_free(spd);
 	return NULL;
 }
 
 void gw_spd_free(gw_spd *spd)
 {
 	if (!spd) return;
-	for (uint32_t i = 0; i <= spd->mask; i++)
+	for (uint32_t i = 0; spd->buckets && i <= spd->mask; i++)
 		for (policy *p = spd->buckets[i], *next; p; p = next) {
 			next = p->next;
 			free(p);
 		}
 	free(spd->buckets);
+	free(spd->by_sa);
 	free(spd);
 }
 
@@ -77,20 +80,53 @@ static void append(policy **buckets, uint32_t mask, policy *p)
 	*end = p;
 }
 
+static policy **bucket_of(policy **by_sa, uint32_t mask, const gw_sa *sa)
+{
+	return &by_sa[(uint32_t)((uintptr_t)sa >> 6) * 2654435769u >> 7 & mask];
+}
+
+static void put_sa(policy **by_sa, uint32_t mask, policy *p, gw_sa *sa)
+{
+	policy **bucket = bucket_of(by_sa, mask, sa);
+
+	p->sa = sa;
+	if (gw_sa_is_elsewhere(sa)) return; /* never forgotten, and there may be thousands of the same */
+	p->same = *bucket;
+	*bucket = p;
+}
+
+static void take_sa(gw_spd *spd, policy *p)
+{
+	policy **at = bucket_of(spd->by_sa, spd->mask, p->sa);
+
+	if (!p->sa || gw_sa_is_elsewhere(p->sa)) return; /* it hangs nowhere */
+	while (*at != p) at = &(*at)->same;
+	*at = p->same;
+	p->sa = NULL;
+}
+
 /* Buckets are walked in order, so the order of entry survives within each. Failing to grow only costs time. */
 static void grow(gw_spd *spd)
 {
 	const uint32_t mask = spd->mask * 2 + 1;
 	policy **buckets = calloc((size_t)mask + 1, sizeof(policy *));
+	policy **by_sa = calloc((size_t)mask + 1, sizeof(policy *));
 
-	if (!buckets) return;
+	if (!buckets || !by_sa) {
+		free(buckets);
+		free(by_sa);
+		return;
+	}
 	for (uint32_t i = 0; i <= spd->mask; i++)
 		for (policy *p = spd->buckets[i], *next; p; p = next) {
 			next = p->next;
 			append(buckets, mask, p);
+			if (p->sa) put_sa(by_sa, mask, p, p->sa);
 		}
 	free(spd->buckets);
+	free(spd->by_sa);
 	spd->buckets = buckets;
+	spd->by_sa = by_sa;
 	spd->mask = mask;
 }
 
@@ -109,14 +145,15 @@ int gw_spd_set(gw_spd *spd, const gw_selector *selector, gw_sa *sa)
 	if (gw_selector_fault(selector)) return -EINVAL;
 	p = *find(spd, selector);
 	if (p) {
-		p->sa = sa;
+		take_sa(spd, p);
+		put_sa(spd->by_sa, spd->mask, p, sa);
 		return 0;
 	}
 	p = calloc(1, sizeof(*p));
 	if (!p) return -ENOMEM;
 	p->selector = *selector;
-	p->sa = sa;
 	if (spd->count > spd->mask) grow(spd);
+	put_sa(spd->by_sa, spd->mask, p, sa);
 	append(spd->buckets, spd->mask, p);
 	spd->count++;
 	++*occurrence(spd, selector);
@@ -132,17 +169,30 @@ int gw_spd_del(gw_spd *spd, const gw_selector *selector)
 	p = *at;
 	if (!p) return -ENOENT;
 	*at = p->next;
+	take_sa(spd, p);
 	--*occurrence(spd, &p->selector);
 	spd->count--;
 	free(p);
 	return 0;
 }
 
+gw_sa *gw_spd_get(gw_spd *spd, const gw_selector *selector)
+{
+	const policy *p = gw_selector_fault(selector) ? NULL : *find(spd, selector);
+
+	return p ? p->sa : NULL;
+}
+
 void gw_spd_forget(gw_spd *spd, const gw_sa *sa)
 {
-	for (uint32_t i = 0; i <= spd->mask; i++)
-		for (policy *p = spd->buckets[i]; p; p = p->next)
-			if (p->sa == sa) p->sa = NULL;
+	for (policy **at = bucket_of(spd->by_sa, spd->mask, sa), *p; (p = *at);) {
+		if (p->sa != sa) {
+			at = &p->same;
+			continue;
+		}
+		*at = p->same;
+		p->sa = NULL;
+	}
 }
 
 static const policy *match(const gw_spd *spd, uint8_t family, uint32_t bits, const gw_flow *flow)

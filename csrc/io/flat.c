@@ -35,6 +35,28 @@ int gw_segment_flat(const uint8_t *in, size_t len, uint8_t *out, size_t out_cap,
 	return (int)plan.count;
 }
 
+int gw_fragment_flat(const uint8_t *packet, size_t len, uint32_t mtu, uint8_t *out, size_t out_cap, uint32_t *lens,
+					 size_t max_lens)
+{
+	_Alignas(64) uint8_t scratch[GW_SEG_SCRATCH * 4];
+	uint32_t done = 0;
+	gw_seg segs[4];
+	size_t at = 0, count = 0;
+	int n;
+
+	if (len > 65535) return -EINVAL;
+	while ((n = gw_fragment(packet, (uint32_t)len, mtu, &done, scratch, segs, 4)) > 0)
+		for (int i = 0; i < n; i++) {
+			const uint32_t bytes = segs[i].head_len + segs[i].rest_len;
+			if (count == max_lens || bytes > out_cap - at) return -ENOSPC;
+			memcpy(out + at, segs[i].head, segs[i].head_len);
+			memcpy(out + at + segs[i].head_len, segs[i].rest, segs[i].rest_len);
+			lens[count++] = bytes;
+			at += bytes;
+		}
+	return n < 0 ? n : (int)count;
+}
+
 typedef struct sink {
 	uint8_t *out;
 	size_t at, cap, n, max;

@@ -7,6 +7,7 @@
 #ifndef GW_IO_IO_H
 #define GW_IO_IO_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -63,6 +64,12 @@ int gw_segment_emit(const gw_seg_plan *plan, uint32_t first, uint32_t n, uint8_t
 /* Both in one. Returns how many of max were filled, or -EINVAL (also when there are more than max). */
 int gw_segment(const gw_vnet *vnet, const uint8_t *packet, size_t len, uint8_t *scratch, gw_seg *segs, size_t max);
 
+/* ---- fragment.c ---- */
+/* Cuts an IPv4 packet into fragments of at most mtu bytes, from payload byte *done on, which is moved on: at most max
+ * of them, in max * GW_SEG_SCRATCH bytes of scratch. Returns how many, 0 at the end; -EINVAL: it cannot be cut. */
+int gw_fragment(const uint8_t *ip, uint32_t len, uint32_t mtu, uint32_t *done, uint8_t *scratch, gw_seg *segs,
+				uint32_t max);
+
 /* ---- mss.c ---- */
 /* Lowers the MSS option of a TCP SYN to what `mtu` (inner, bytes) has room for. partial_checksum: the transport
  * checksum is not complete yet, else it is kept right. True when the packet was changed. */
@@ -82,9 +89,38 @@ void gw_coalesce_flush(gw_coalesce *co);
 bool gw_coalesce_open(const gw_coalesce *co); /* something would be flushed */
 uint64_t gw_coalesce_bad_checksums(const gw_coalesce *co);
 
+/* ---- peers.c: whom the SAs of a loop send to, one entry for all SAs of an address and port ---- */
+typedef struct gw_peer {
+	gw_addr addr;
+	socklen_t name_len; /* of name, the address as the kernel wants it; 0: none */
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} name;
+	uint32_t users; /* SAs that refer to it by its number */
+	uint32_t next;  /* in its bucket, or among the free ones */
+	bool gso;       /* UDP_SEGMENT has not been refused on the way there */
+	uint32_t mtu;   /* whole outer packets, bytes, as the kernel said when one was too big; 0 = never */
+	uint64_t learnt_ns;
+} gw_peer;
+
+typedef struct gw_peers {
+	gw_peer *peer; /* max; they do not move */
+	uint32_t *buckets;
+	uint32_t max, mask, free;
+	bool raw; /* to the kernel a raw IPv6 socket's port is a protocol */
+} gw_peers;
+int gw_peers_init(gw_peers *ps, uint32_t max, bool raw); /* 0 or -ENOMEM */
+void gw_peers_free(gw_peers *ps);
+/* The number of this address, with one user more. There is room for as many as there are SAs. */
+uint32_t gw_peers_take(gw_peers *ps, const gw_addr *addr);
+bool gw_peers_release(gw_peers *ps, uint32_t id);                 /* true: nobody uses it any more */
+void gw_peers_move(gw_peers *ps, uint32_t id, const gw_addr *to); /* everything that sends there follows */
+
 /* ---- the outer path: a small table of functions; one send = one (peer, TOS, DF, segment size) ---- */
 typedef struct gw_train { /* packets back to back, all of seg_len bytes but the last */
-	const gw_addr *peer;
+	gw_peer *peer;
 	uint8_t *data;
 	uint32_t len, seg_len, count;
 	uint8_t tos;
@@ -94,11 +130,12 @@ typedef struct gw_train { /* packets back to back, all of seg_len bytes but the 
 typedef struct gw_outer gw_outer;
 typedef struct gw_outer_ops {
 	const char *name; /* "udp", "raw" */
-	gw_outer *(*open)(const gw_dp_config *config, gw_dp_info *info, gw_err *err);
+	/* only_sends: another loop receives for it, where a port of its own is not to be had */
+	gw_outer *(*open)(const gw_dp_config *config, bool only_sends, gw_dp_info *info, gw_err *err);
 	void (*close)(gw_outer *o);
 	int (*fd)(const gw_outer *o);
 	/* Sends trains in order with as few system calls as the kernel allows; counts errors, never fails.
-	 * Returns packets that the kernel took. */
+	 * Returns packets that the kernel took. What is too big teaches the peer's path MTU. */
 	size_t (*send)(gw_outer *o, const gw_train *trains, size_t n, gw_loop_counters *c);
 	/* Receives what is there into its buffers; fills pkts (out, out_len, outer_tos) and from[]; keepalives and
 	 * non-ESP are counted and left out. Returns packets, 0 = nothing there, -errno = the path is dead. */
@@ -109,9 +146,8 @@ typedef struct gw_outer_ops {
 	 * come before the next call when there is no room. */
 	bool (*room)(const gw_outer *o);
 	void (*release)(gw_outer *o);
-	/* The path MTU (whole outer packets, bytes) to the peer whose packets were refused as too big since the last call,
-	 * c->udp_send_too_big having moved; 0 when the kernel does not know. */
-	uint32_t (*path_mtu)(gw_outer *o, gw_addr *peer);
+	/* The path MTU (whole outer packets, bytes) to a peer; 0 when the kernel does not know. */
+	uint32_t (*path_mtu)(const gw_outer *o, const gw_peer *peer);
 	/* Takes over what the kernel counted by itself (receive buffer drops) since the last datagram. */
 	void (*settle)(gw_outer *o, gw_loop_counters *c);
 } gw_outer_ops;

@@ -4,14 +4,16 @@
 #include "loop.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "../core/clock.h"
 
-#define PUBLISH_NS 2000000u /* readers of the page see counters at most this old while packets flow */
-#define SETTLE_MS  10       /* quiet for so long: publish once more, then sleep without limit */
+#define PUBLISH_NS 2000000u  /* readers of the page see counters at most this old while packets flow */
+#define SETTLE_MS  10        /* quiet for so long: publish once more, then sleep without limit */
+#define AGE_NS     50000000u /* from one walk over all SAs to the next, at least */
 
 const char *gw_stage_name(int stage)
 {
@@ -40,19 +42,45 @@ int gw_loop_publish_mail(void *loop, void *arg)
 	return 0;
 }
 
+/* Lifetimes in seconds end without a packet, too. */
+static void age(gw_loop *l, uint64_t now_ns)
+{
+	if (now_ns < l->next_change_ns) return;
+	const uint64_t next = gw_sadb_age(l->sadb, now_ns);
+	l->next_change_ns = next < now_ns + AGE_NS ? now_ns + AGE_NS : next;
+}
+
+/* Milliseconds to sleep at most, rounded up; -1 = without limit. */
+static int patience(const gw_loop *l)
+{
+	if (l->dirty) return SETTLE_MS;
+	if (l->next_change_ns == UINT64_MAX) return -1;
+	const uint64_t now = gw_now_ns(), ms = l->next_change_ns > now ? (l->next_change_ns - now) / 1000000 + 1 : 0;
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
 /* Sleeps until a direction, a command or the stop wakes it. */
 static void wait_for_work(gw_loop *l)
 {
 	struct pollfd p[4] = {{.fd = l->tun_fd, .events = POLLIN},
 						  {.fd = l->ops->fd(l->outer), .events = POLLIN},
 						  {.fd = gw_mailbox_fd(l->box), .events = POLLIN},
-						  {.fd = l->stop_fd, .events = POLLIN}};
+						  {.fd = l->wake_fd, .events = POLLIN}};
 
 	gw_loop_stage(l, GW_STAGE_OTHER);
-	int ready = poll(p, 4, l->dirty ? SETTLE_MS : -1);
+	__atomic_store_n(&l->asleep, 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* see gw_loop_hand */
+	if (gw_loop_handed(l)) {
+		l->try_in = true;
+		__atomic_store_n(&l->asleep, 0, __ATOMIC_RELAXED);
+		return;
+	}
+	int ready = poll(p, 4, patience(l));
+	__atomic_store_n(&l->asleep, 0, __ATOMIC_RELAXED);
 	l->c.wakeups++;
 	gw_loop_stage(l, GW_STAGE_WAIT);
 	if (ready == 0) {
+		age(l, gw_now_ns());
 		l->ops->settle(l->outer, &l->c);
 		gw_loop_publish(l);
 		return;
@@ -69,6 +97,11 @@ static void wait_for_work(gw_loop *l)
 		 * leave the bell ringing, and this loop spinning. The command itself is announced before the bell. */
 		uint64_t rung;
 		(void)!read(gw_mailbox_fd(l->box), &rung, sizeof rung);
+	}
+	if (p[3].revents) {
+		uint64_t rung;
+		(void)!read(l->wake_fd, &rung, sizeof rung);
+		l->try_in = true;
 	}
 	/* A deleted TUN reads as EBADFD, which gw_loop_out reports; a bad descriptor never reads at all. */
 	if ((p[0].revents | p[1].revents) & POLLNVAL) gw_loop_die(l, -EBADF, "poll");
@@ -89,9 +122,11 @@ void *gw_loop_run(void *arg)
 			continue;
 		}
 		uint64_t now = gw_now_ns();
+		age(l, now);
 		bool more_in = l->try_in && gw_loop_in(l, now);
 		bool more_out = l->try_out && gw_loop_out(l, now);
-		l->try_in = l->try_out = more_in || more_out; /* under load both are looked at */
+		bool more_handed = gw_loop_take_over(l, now);
+		l->try_in = l->try_out = more_in || more_out || more_handed; /* under load all are looked at */
 		l->dirty = true;
 		if (now - l->published_ns > PUBLISH_NS) gw_loop_publish(l);
 	}

@@ -8,6 +8,8 @@
 #include "loop_state.h"
 #include "packet.h"
 
+#define JOIN_REFUSED 16 /* in a row: this kernel takes none, and asking costs a system call each time */
+
 /* The kernel refused a super-packet: its packets one by one, as they came. Their own headers still lie before each
  * payload (see gw_flush_fn). */
 static void write_pieces(gw_loop *l, const struct iovec *iov, const gw_vnet *vnet, uint32_t segments)
@@ -15,6 +17,10 @@ static void write_pieces(gw_loop *l, const struct iovec *iov, const gw_vnet *vne
 	uint8_t head[GW_VNET_LEN] = {0};
 
 	l->c.tun_write_einval++;
+	if (++l->join_refused == JOIN_REFUSED && l->coalesce) {
+		l->coalesce = false;
+		l->c.coalesce_off++;
+	}
 	for (uint32_t k = 1; k <= segments; k++) {
 		uint8_t *packet = (uint8_t *)iov[k].iov_base - vnet->hdr_len;
 		struct iovec one[2] = {{head, sizeof head}, {packet, vnet->hdr_len + iov[k].iov_len}};
@@ -41,6 +47,7 @@ void gw_loop_write_tun(void *loop, const struct iovec *iov, int iovcnt, const gw
 		l->c.tun_writes++;
 		l->c.tun_write_bytes += (uint64_t)put;
 		l->c.tun_write_segments += segments;
+		if (segments > 1) l->join_refused = 0;
 	} else if (errno == EINVAL && segments > 1) {
 		write_pieces(l, iov, vnet, segments);
 	} else {
@@ -70,25 +77,44 @@ static bool settle(gw_loop *l, bool found)
  * delayed on the old path, or held back by somebody, moves nothing. */
 static void follow_peer(gw_loop *l, const gw_pkt *p, const gw_addr *from)
 {
-	if (!(gw_sa_flags(p->sa) & GW_SA_ROAM) || gw_addr_same(gw_sa_peer(p->sa), from)) return;
+	const uint32_t id = gw_sa_peer_id(p->sa);
+
+	if (!(gw_sa_flags(p->sa) & GW_SA_ROAM) || gw_addr_same(&l->peers.peer[id].addr, from)) return;
 	if (gw_load_be32(p->out + 4) != (uint32_t)gw_sa_newest(p->sa)) return;
-	const gw_addr old = *gw_sa_peer(p->sa);
-	gw_sadb_move_peer(l->sadb, &old, from);
+	gw_peers_move(&l->peers, id, from);
 	l->c.peer_moves++;
 }
 
 bool gw_loop_in(gw_loop *l, uint64_t now_ns)
 {
 	int got = l->ops->recv(l->outer, l->in, l->from, GW_LOOP_IN, &l->c);
-	uint32_t n = 0;
 
 	gw_loop_stage(l, GW_STAGE_RECV);
 	if (got < 0) gw_loop_die(l, got, "receiving from the outer socket");
 	if (got <= 0) return settle(l, false);
-	gw_sadb_lookup(l->sadb, l->in, (size_t)got);
-	for (uint32_t i = 0; i < (uint32_t)got; i++) {
+	gw_loop_in_open(l, (uint32_t)got, false, now_ns);
+	return settle(l, true);
+}
+
+/* Somebody else's SA? False: then it is nobody's. */
+static bool hand_over(gw_loop *l, const gw_pkt *p, const gw_addr *from)
+{
+	const gw_handed head = {.len = p->out_len, .inward = true, .tos = p->outer_tos, .from = *from};
+	uint32_t owner;
+
+	if (p->status != GW_IN_NO_STATES || !gw_sadb_owner(l->sadb, gw_load_be32(p->out), &owner)) return false;
+	if (!gw_loop_hand(l, owner, &head, p->out, 1)) l->c.udp_rcvbuf_drops++;
+	return true;
+}
+
+void gw_loop_in_open(gw_loop *l, uint32_t got, bool handed, uint64_t now_ns)
+{
+	uint32_t n = 0;
+
+	gw_sadb_lookup(l->sadb, l->in, got);
+	for (uint32_t i = 0; i < got; i++) {
 		if (!l->in[i].sa) {
-			l->c.drops[l->in[i].status]++;
+			if (l->n_loops == 1 || handed || !hand_over(l, &l->in[i], &l->from[i])) l->c.drops[l->in[i].status]++;
 			continue;
 		}
 		if (n != i) {
@@ -110,5 +136,4 @@ bool gw_loop_in(gw_loop *l, uint64_t now_ns)
 			l->c.mss_clamped += gw_mss_clamp(p->inner, p->inner_len, l->mtu, false);
 		gw_coalesce_add(l->co, p->inner, p->inner_len, l->coalesce);
 	}
-	return settle(l, true);
 }

@@ -18,11 +18,15 @@
 #define ICMP_BYTES   1280
 #define IPV6_MIN_MTU 1280
 
-static void send_trains(gw_loop *l, bool all, uint64_t now_ns)
+static void send_trains(gw_loop *l, bool all)
 {
 	gw_trains_send(&l->trains, all, l->ops, l->outer, &l->c);
-	if (l->c.udp_send_too_big != l->too_big_seen) gw_loop_learn_path(l, now_ns);
 	gw_loop_stage(l, GW_STAGE_SEND);
+}
+
+void gw_loop_send_rest(gw_loop *l)
+{
+	if (l->trains.n) send_trains(l, true);
 }
 
 /* Lays out, seals and books everything that is pending. */
@@ -49,7 +53,7 @@ static void seal_pending(gw_loop *l, uint64_t now_ns)
 		for (uint32_t i = first; i < fit; i++) {
 			gw_pkt *p = &l->out[i];
 			if (p->status != GW_OK) continue; /* counted at its SA */
-			const gw_addr *peer = gw_sa_peer(p->sa);
+			gw_peer *peer = &l->peers.peer[gw_sa_peer_id(p->sa)];
 			if (!gw_trains_add(&l->trains, p->out, p->out_len, peer, p->outer_tos, l->out_df[i])) {
 				/* Data behind the trains sent stays where it is; only the list starts again. */
 				l->ops->send(l->outer, l->trains.train, l->trains.n, &l->c);
@@ -58,7 +62,7 @@ static void seal_pending(gw_loop *l, uint64_t now_ns)
 				(void)gw_trains_add(&l->trains, p->out, p->out_len, peer, p->outer_tos, l->out_df[i]);
 			}
 		}
-		send_trains(l, fit < n, now_ns);
+		send_trains(l, fit < n);
 		first = fit;
 	}
 	l->n_out = 0;
@@ -87,8 +91,55 @@ static void answer_too_big(gw_loop *l, const uint8_t *ip, size_t len, uint32_t m
 	gw_loop_write_tun(l, iov, 2, &none, 0); /* no segment: the books hold opened packets against these */
 }
 
+static void push(gw_loop *l, gw_sa *sa, const gw_seg *seg, bool df)
+{
+	gw_pkt *p = &l->out[l->n_out];
+
+	p->sa = sa;
+	p->in[0] = (gw_span){seg->head, seg->head_len};
+	p->in[1] = (gw_span){seg->rest, seg->rest_len};
+	p->n_in = seg->rest_len ? 2 : 1;
+	p->next_header = seg->head[0] >> 4 == 4 ? 4 : 41;
+	p->status = GW_OK;
+	l->out_df[l->n_out++] = df;
+}
+
+/* The seldom case that packets are cut before they are sealed: one after the other, by way of a memory of its own. */
+static void take_cut(gw_loop *l, gw_sa *sa, const gw_seg_plan *plan, uint32_t mtu, bool df, uint64_t now_ns)
+{
+	_Alignas(64) uint8_t head[GW_SEG_SCRATCH];
+	gw_seg seg;
+
+	for (uint32_t k = 0; k < plan->count; k++) {
+		uint32_t done = 0;
+		int n;
+
+		if (l->n_out) seal_pending(l, now_ns);
+		if (gw_segment_emit(plan, k, 1, head, &seg) < 0) {
+			gw_sa_drop(sa, GW_OUT_INVALID, plan->count - k);
+			return;
+		}
+		memcpy(l->whole, seg.head, seg.head_len);
+		memcpy(l->whole + seg.head_len, seg.rest, seg.rest_len);
+		while ((n = gw_fragment(l->whole, seg.head_len + seg.rest_len, mtu, &done, l->scratch, l->segs, GW_LOOP_OUT)) >
+			   0) {
+			for (int i = 0; i < n; i++) push(l, sa, &l->segs[i], df);
+			seal_pending(l, now_ns);
+		}
+		if (n < 0) gw_sa_drop(sa, GW_OUT_MTU, 1);
+	}
+}
+
+/* A TUN read whose SA another loop owns. */
+static void hand_over(gw_loop *l, uint32_t owner, const uint8_t *ip, size_t len, uint32_t packets)
+{
+	const gw_handed head = {.len = (uint32_t)len + GW_VNET_LEN};
+
+	if (!gw_loop_hand(l, owner, &head, ip - GW_VNET_LEN, packets)) l->c.drops[GW_OUT_ERROR] += packets;
+}
+
 /* One TUN read -> pending packets. */
-static void take(gw_loop *l, const gw_vnet *vnet, uint8_t *ip, size_t len, uint64_t now_ns)
+static void take(gw_loop *l, const gw_vnet *vnet, uint8_t *ip, size_t len, bool handed, uint64_t now_ns)
 {
 	gw_seg_plan plan;
 	int reason = GW_OUT_INVALID;
@@ -97,14 +148,22 @@ static void take(gw_loop *l, const gw_vnet *vnet, uint8_t *ip, size_t len, uint6
 		l->c.drops[GW_OUT_INVALID]++;
 		return;
 	}
-	if (plan.gso) l->c.tun_read_gso++;
+	if (plan.gso && !handed) l->c.tun_read_gso++;
 	gw_sa *sa = gw_spd_lookup(l->spd, ip, len, &reason);
 	if (!sa) {
 		l->c.drops[reason] += plan.count;
 		return;
 	}
+	if (gw_sa_is_elsewhere(sa)) {
+		if (handed)
+			l->c.drops[GW_OUT_NO_STATES] += plan.count; /* it went while the packet came here */
+		else
+			hand_over(l, gw_sa_owner(sa), ip, len, plan.count);
+		return;
+	}
+	if (handed) l->c.taken_over += plan.count;
 	bool df = wants_df(sa, ip);
-	uint32_t mtu = l->n_paths ? gw_loop_inner_mtu(l, sa, now_ns) : l->mtu;
+	uint32_t mtu = gw_loop_inner_mtu(l, sa, now_ns);
 	if (gw_segment_largest(&plan) > mtu) {
 		const bool v6 = ip[0] >> 4 == 6;
 		/* IPv6 has no smaller packets than this: on a narrower path they are fragmented outside. */
@@ -112,6 +171,10 @@ static void take(gw_loop *l, const gw_vnet *vnet, uint8_t *ip, size_t len, uint6
 		if (gw_segment_largest(&plan) > mtu && (v6 || (ip[6] & 0x40))) {
 			gw_sa_drop(sa, GW_OUT_MTU, plan.count);
 			answer_too_big(l, ip, len, mtu);
+			return;
+		}
+		if (l->whole && !v6) {
+			take_cut(l, sa, &plan, mtu, df, now_ns);
 			return;
 		}
 		df = false;
@@ -125,16 +188,7 @@ static void take(gw_loop *l, const gw_vnet *vnet, uint8_t *ip, size_t len, uint6
 			gw_sa_drop(sa, GW_OUT_INVALID, plan.count - done);
 			return;
 		}
-		for (uint32_t i = 0; i < n; i++) {
-			gw_pkt *p = &l->out[l->n_out];
-			p->sa = sa;
-			p->in[0] = (gw_span){segs[i].head, segs[i].head_len};
-			p->in[1] = (gw_span){segs[i].rest, segs[i].rest_len};
-			p->n_in = segs[i].rest_len ? 2 : 1;
-			p->next_header = ip[0] >> 4 == 4 ? 4 : 41;
-			p->status = GW_OK;
-			l->out_df[l->n_out++] = df;
-		}
+		for (uint32_t i = 0; i < n; i++) push(l, sa, &segs[i], df);
 		done += n;
 		if (l->n_out == GW_LOOP_OUT) {
 			gw_loop_stage(l, GW_STAGE_SEGMENT);
@@ -170,6 +224,29 @@ static uint32_t gather(gw_loop *l, bool *drained)
 	return n;
 }
 
+static void take_read(gw_loop *l, uint8_t *read, size_t len, bool handed, uint64_t now_ns)
+{
+	gw_vnet vnet;
+
+	if (len <= GW_VNET_LEN) {
+		l->c.drops[GW_OUT_INVALID]++;
+		return;
+	}
+	gw_vnet_load(&vnet, read);
+	take(l, &vnet, read + GW_VNET_LEN, len - GW_VNET_LEN, handed, now_ns);
+}
+
+void gw_loop_out_handed(gw_loop *l, uint8_t *read, uint32_t len, uint64_t now_ns)
+{
+	take_read(l, read, len, true, now_ns);
+}
+
+void gw_loop_seal_rest(gw_loop *l, uint64_t now_ns)
+{
+	if (l->n_out) seal_pending(l, now_ns);
+	gw_loop_send_rest(l);
+}
+
 bool gw_loop_out(gw_loop *l, uint64_t now_ns)
 {
 	bool drained = false;
@@ -178,21 +255,13 @@ bool gw_loop_out(gw_loop *l, uint64_t now_ns)
 		uint32_t n = gather(l, &drained);
 		for (uint32_t i = 0; i < n; i++) {
 			const gw_span *r = &l->reads[i];
-			gw_vnet vnet;
 			if (i + 1 < n) __builtin_prefetch(l->reads[i + 1].data);
-			if (r->len <= GW_VNET_LEN) {
-				l->c.drops[GW_OUT_INVALID]++;
-				continue;
-			}
-			gw_vnet_load(&vnet, r->data);
-			take(l, &vnet, (uint8_t *)r->data + GW_VNET_LEN, r->len - GW_VNET_LEN, now_ns);
+			take_read(l, (uint8_t *)r->data, r->len, false, now_ns);
 		}
 		gw_loop_stage(l, GW_STAGE_SEGMENT);
 		if (l->n_out) seal_pending(l, now_ns);
 		l->tun_at = 0;
 	}
-	if (drained && l->trains.n) {
-		send_trains(l, true, now_ns);
-	}
+	if (drained) gw_loop_send_rest(l);
 	return !drained;
 }

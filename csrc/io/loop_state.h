@@ -4,7 +4,10 @@
 #ifndef GW_IO_LOOP_STATE_H
 #define GW_IO_LOOP_STATE_H
 
+#include <pthread.h>
+
 #include "../core/mailbox.h"
+#include "ring.h"
 #include "train.h"
 
 #define GW_LOOP_OUT   128 /* packets sealed at once, at most */
@@ -13,18 +16,9 @@
 /* One TUN read: the header and the largest packet. */
 #define GW_TUN_READ_BYTES (GW_VNET_LEN + 65536 + 40)
 
-/* A path that was found narrower than the TUN: what the kernel said of it, for as long as the kernel believes it. */
-#define GW_LOOP_PATHS   16
-#define GW_PATH_LIFE_NS 600000000000ull
-
-typedef struct gw_path {
-	gw_addr peer;
-	uint32_t mtu; /* whole outer packets, bytes */
-	uint64_t learnt_ns;
-} gw_path;
-
-typedef struct gw_loop {
-	int tun_fd, stop_fd;
+typedef struct gw_loop gw_loop;
+struct gw_loop {
+	int tun_fd, wake_fd; /* wake_fd: the end is wished, or another loop has put something into a ring */
 	const gw_outer_ops *ops;
 	gw_outer *outer;
 	gw_mailbox *box;
@@ -36,10 +30,11 @@ typedef struct gw_loop {
 	uint32_t mtu;     /* inner packets of the TUN */
 	uint32_t headers; /* outer bytes before the ESP packet */
 	bool coalesce, clamp_mss;
-	bool roaming; /* some inbound SA's peer may move */
-	gw_path paths[GW_LOOP_PATHS];
-	uint32_t n_paths, next_path;
-	uint64_t too_big_seen; /* of c.udp_send_too_big */
+	uint8_t *whole; /* fragmentation before sealing: the packet that is cut; NULL = it is not wished */
+	bool roaming;   /* some inbound SA's peer may move */
+	gw_peers peers;
+	uint64_t next_change_ns; /* when some SA's lifetime is over by the clock alone */
+	uint32_t join_refused;   /* super-packets that the TUN refused one after the other */
 	/* outward */
 	uint8_t *tun_memory, *scratch; /* TUN reads until they are sealed; their segments' headers */
 	size_t tun_cap, tun_at;
@@ -60,14 +55,31 @@ typedef struct gw_loop {
 	int stop; /* atomic: the owner wishes it */
 	int dead; /* atomic: -errno why the loop ended by itself */
 	const char *dead_why;
-} gw_loop;
+	pthread_t thread;
+	bool started;
+	/* the other loops; a ring from each stands with its reader */
+	gw_loop **all;
+	uint32_t index, n_loops;
+	gw_ring **inbox; /* n_loops, NULL for its own */
+	int asleep;      /* atomic */
+	uint16_t port;
+};
 
 /* loop_out.c, loop_in.c: one turn each. True when more may be waiting, false when the queue was seen empty. */
 bool gw_loop_out(gw_loop *l, uint64_t now_ns);
 bool gw_loop_in(gw_loop *l, uint64_t now_ns);
-/* path_mtu.c: after a send, when it was told that packets were too big; and the largest inner packet that goes through
- * to this SA's peer unfragmented, at most the TUN's MTU. */
-void gw_loop_learn_path(gw_loop *l, uint64_t now_ns);
+/* The same of what other loops handed over; see loop_hand.c. */
+bool gw_loop_take_over(gw_loop *l, uint64_t now_ns);
+bool gw_loop_handed(const gw_loop *l); /* there is something */
+/* Gives `packets` packets to the loop that owns their SA. False: its ring is full. */
+bool gw_loop_hand(gw_loop *l, uint32_t owner, const gw_handed *head, const uint8_t *data, uint32_t packets);
+/* loop_out.c, loop_in.c: what gw_loop_take_over found. */
+void gw_loop_out_handed(gw_loop *l, uint8_t *read, uint32_t len, uint64_t now_ns);
+void gw_loop_in_open(gw_loop *l, uint32_t got, bool handed, uint64_t now_ns);
+/* loop_out.c: what is pending is sealed; and what waits for company leaves now. */
+void gw_loop_seal_rest(gw_loop *l, uint64_t now_ns);
+void gw_loop_send_rest(gw_loop *l);
+/* path_mtu.c: the largest inner packet that goes through to this SA's peer unfragmented, at most the TUN's MTU. */
 uint32_t gw_loop_inner_mtu(gw_loop *l, const gw_sa *sa, uint64_t now_ns);
 /* loop_in.c, a gw_flush_fn: one write. `segments` opened packets are booked with it, 0 for a packet of our own. */
 void gw_loop_write_tun(void *loop, const struct iovec *iov, int iovcnt, const gw_vnet *vnet, uint32_t segments);

@@ -40,7 +40,7 @@ static int open_socket(gw_outer *o, const gw_addr *local, bool df, gw_err *err)
 	return fd;
 }
 
-static int open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *info, gw_err *err)
+static int open_sockets(gw_outer *o, const gw_dp_config *config, bool only_sends, gw_dp_info *info, gw_err *err)
 {
 	gw_addr local = config->local;
 	struct sockaddr_storage own;
@@ -52,10 +52,11 @@ static int open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *inf
 		o->fd[i] = open_socket(o, &local, i == 0, err);
 		if (o->fd[i] < 0) return o->fd[i];
 	}
-	/* Every raw socket gets a copy of every packet. The second one sends only: connected to ourselves it matches none
-	 * that comes from outside, and sends to any other address all the same. */
+	/* Every raw socket gets a copy of every packet. The second one sends only, as do those of further loops: connected
+	 * to ourselves it matches none that comes from outside, and sends to any other address all the same. */
 	len = gw_udp_to_sockaddr(&local, &own);
-	if (connect(o->fd[1], (struct sockaddr *)&own, len) < 0) return fail(err, errno, "connect");
+	for (int i = only_sends ? 0 : 1; i < 2; i++)
+		if (connect(o->fd[i], (struct sockaddr *)&own, len) < 0) return fail(err, errno, "connect");
 	o->ask_fd = socket(o->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (o->ask_fd < 0) return fail(err, errno, "socket");
 	(void)setsockopt(o->fd[0], SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on);
@@ -65,7 +66,7 @@ static int open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *inf
 	return 0;
 }
 
-static gw_outer *raw_open(const gw_dp_config *config, gw_dp_info *info, gw_err *err)
+static gw_outer *raw_open(const gw_dp_config *config, bool only_sends, gw_dp_info *info, gw_err *err)
 {
 	gw_outer *o = gw_udp_new(config, err);
 	gw_probe probe;
@@ -75,7 +76,7 @@ static gw_outer *raw_open(const gw_dp_config *config, gw_dp_info *info, gw_err *
 	(void)gw_probe_run(o->family, &probe);
 	o->swapped = probe.cmsg_swapped;
 	o->gso_max_segments = 1;
-	if (open_sockets(o, config, info, err) < 0) {
+	if (open_sockets(o, config, only_sends, info, err) < 0) {
 		gw_udp_close(o);
 		return NULL;
 	}

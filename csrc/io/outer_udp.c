@@ -63,11 +63,12 @@ gw_outer *gw_udp_new(const gw_dp_config *config, gw_err *err)
 	return NULL;
 }
 
-static gw_outer *udp_open(const gw_dp_config *config, gw_dp_info *info, gw_err *err)
+static gw_outer *udp_open(const gw_dp_config *config, bool only_sends, gw_dp_info *info, gw_err *err)
 {
 	gw_outer *o = gw_udp_new(config, err);
 	gw_probe probe;
 
+	(void)only_sends; /* each has its port */
 	if (!o) return NULL;
 	o->no_checksum = !config->udp_checksum;
 	(void)gw_probe_run(o->family, &probe);

@@ -31,7 +31,6 @@ struct gw_outer {
 	int fd[2];  /* DF set (also receives), DF clear; the second -1: the first does both */
 	bool df;    /* of what is sent now */
 	int ask_fd; /* connected to a peer when its path MTU is asked for: a loop's thread may live in another namespace */
-	gw_addr too_big; /* the last peer whose packets were refused with EMSGSIZE */
 	int family;
 	bool raw; /* IP protocol 50: nothing but ESP arrives, with the IPv4 header in front */
 	bool gso, gro, swapped, no_checksum;
@@ -52,9 +51,7 @@ struct gw_outer {
 	struct iovec tx_iov[GW_UDP_MESSAGES];
 	_Alignas(8) uint8_t tx_control[GW_UDP_MESSAGES][GW_UDP_CONTROL];
 	uint32_t tx_packets[GW_UDP_MESSAGES], tx_segment[GW_UDP_MESSAGES]; /* of each message */
-	gw_addr peer;                                                      /* what peer_name holds */
-	struct sockaddr_storage peer_name;
-	socklen_t peer_len;
+	gw_peer *tx_peer[GW_UDP_MESSAGES];
 };
 
 /* Sockets closed, buffers there; NULL with one line. */
@@ -67,10 +64,9 @@ bool gw_udp_more(const gw_outer *o);
 bool gw_udp_room(const gw_outer *o);
 void gw_udp_release(gw_outer *o);
 void gw_udp_settle(gw_outer *o, gw_loop_counters *c);
+uint32_t gw_udp_path_mtu(const gw_outer *o, const gw_peer *peer);
 /* A send failed with errno: books it. */
-void gw_udp_send_failed(gw_outer *o, int code, uint32_t packets, gw_loop_counters *c);
-/* gw_outer_ops.path_mtu */
-uint32_t gw_udp_path_mtu(gw_outer *o, gw_addr *peer);
+void gw_udp_send_failed(gw_outer *o, gw_peer *peer, int code, uint32_t packets, gw_loop_counters *c);
 void gw_udp_set_df(int fd, int family, bool df);
 int gw_udp_open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *info, gw_err *err);
 /* SK_MEMINFO_DROPS: also what no later datagram reported. */

@@ -31,14 +31,14 @@ uint8_t *gw_trains_place(gw_trains *ts, size_t bytes)
 	return p;
 }
 
-static bool fits(const gw_trains *ts, const gw_train *t, const uint8_t *data, uint32_t len, const gw_addr *peer,
+static bool fits(const gw_trains *ts, const gw_train *t, const uint8_t *data, uint32_t len, const gw_peer *peer,
 				 uint8_t tos, bool df)
 {
 	return t->data + t->len == data && len <= t->seg_len && t->count < ts->max_segments &&
-		   t->len + len <= ts->max_bytes && t->tos == tos && t->df == df && !memcmp(t->peer, peer, sizeof *peer);
+		   t->len + len <= ts->max_bytes && t->tos == tos && t->df == df && t->peer == peer;
 }
 
-bool gw_trains_add(gw_trains *ts, uint8_t *data, uint32_t len, const gw_addr *peer, uint8_t tos, bool df)
+bool gw_trains_add(gw_trains *ts, uint8_t *data, uint32_t len, gw_peer *peer, uint8_t tos, bool df)
 {
 	gw_train *t = ts->n ? &ts->train[ts->n - 1] : NULL;
 
@@ -47,9 +47,8 @@ bool gw_trains_add(gw_trains *ts, uint8_t *data, uint32_t len, const gw_addr *pe
 		t->count++;
 	} else {
 		if (ts->n == GW_TRAINS) return false;
-		ts->peer[ts->n] = *peer;
 		t = &ts->train[ts->n];
-		*t = (gw_train){&ts->peer[ts->n], data, len, len, 1, tos, df};
+		*t = (gw_train){peer, data, len, len, 1, tos, df};
 		ts->n++;
 		ts->open = true;
 	}
@@ -70,10 +69,8 @@ void gw_trains_send(gw_trains *ts, bool all, const gw_outer_ops *ops, gw_outer *
 	} else if (n) { /* a few packets, by what the last super-packet was too long */
 		gw_train *t = &ts->train[n];
 		memmove(ts->memory, t->data, t->len);
-		ts->peer[0] = *t->peer;
 		ts->train[0] = *t;
 		ts->train[0].data = ts->memory;
-		ts->train[0].peer = &ts->peer[0];
 		ts->n = 1;
 		ts->at = t->len;
 	}

@@ -16,7 +16,6 @@ typedef struct gw_trains {
 	uint32_t n;
 	bool open; /* the last one may still grow */
 	gw_train train[GW_TRAINS];
-	gw_addr peer[GW_TRAINS]; /* copies: an SA may go while its train waits */
 } gw_trains;
 
 /* 0 or -ENOMEM. */
@@ -25,7 +24,7 @@ void gw_trains_free(gw_trains *ts);
 /* Where the next packet is to be sealed, or NULL when `bytes` do not fit before something was sent. */
 uint8_t *gw_trains_place(gw_trains *ts, size_t bytes);
 /* A sealed packet, in order of place. False: no train left, send first. */
-bool gw_trains_add(gw_trains *ts, uint8_t *data, uint32_t len, const gw_addr *peer, uint8_t tos, bool df);
+bool gw_trains_add(gw_trains *ts, uint8_t *data, uint32_t len, gw_peer *peer, uint8_t tos, bool df);
 /* Sends the closed trains, with `all` the open one too, and makes room. */
 void gw_trains_send(gw_trains *ts, bool all, const gw_outer_ops *ops, gw_outer *o, gw_loop_counters *c);
 

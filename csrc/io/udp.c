@@ -9,7 +9,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "../core/clock.h"
 #include "outer_udp.h"
+
+#define ASK_NS 1000000u
 
 #ifndef IPV6_DONTFRAG
 #define IPV6_DONTFRAG 62
@@ -173,24 +176,29 @@ int gw_udp_open_sockets(gw_outer *o, const gw_dp_config *config, gw_dp_info *inf
 	return 0;
 }
 
-void gw_udp_send_failed(gw_outer *o, int code, uint32_t packets, gw_loop_counters *c)
+uint32_t gw_udp_path_mtu(const gw_outer *o, const gw_peer *peer)
+{
+	const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+	const int v4 = o->family == AF_INET;
+	socklen_t size = sizeof(int);
+	int mtu = 0;
+
+	if (connect(o->ask_fd, &peer->name.any, peer->name_len) < 0) return 0;
+	if (getsockopt(o->ask_fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu, &size) < 0) mtu = 0;
+	(void)connect(o->ask_fd, &nobody, sizeof nobody);
+	return mtu > 0 ? (uint32_t)mtu : 0;
+}
+
+void gw_udp_send_failed(gw_outer *o, gw_peer *peer, int code, uint32_t packets, gw_loop_counters *c)
 {
 	c->udp_send_errors += packets;
 	if (code != EMSGSIZE) return;
 	c->udp_send_too_big += packets;
-	o->too_big = o->peer;
-}
-
-uint32_t gw_udp_path_mtu(gw_outer *o, gw_addr *peer)
-{
-	struct sockaddr_storage to;
-	const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
-	socklen_t len = gw_udp_to_sockaddr(&o->too_big, &to), size = sizeof(int);
-	int v4 = o->family == AF_INET, mtu = 0;
-
-	*peer = o->too_big;
-	if (!len || connect(o->ask_fd, (struct sockaddr *)&to, len) < 0) return 0;
-	if (getsockopt(o->ask_fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu, &size) < 0) mtu = 0;
-	(void)connect(o->ask_fd, &nobody, sizeof nobody);
-	return mtu > 0 ? (uint32_t)mtu : 0;
+	const uint64_t now = gw_now_ns();
+	/* More of the same batch: its senders have not been told yet. */
+	if (peer->mtu && now - peer->learnt_ns < ASK_NS) return;
+	const uint32_t mtu = gw_udp_path_mtu(o, peer);
+	if (!mtu) return;
+	peer->mtu = mtu;
+	peer->learnt_ns = now;
 }

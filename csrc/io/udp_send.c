@@ -28,8 +28,9 @@ static void set_message(gw_outer *o, uint32_t i, const gw_train *t, uint8_t *dat
 	o->tx_iov[i] = (struct iovec){data, len};
 	o->tx_packets[i] = packets;
 	o->tx_segment[i] = t->seg_len;
-	m->msg_name = &o->peer_name;
-	m->msg_namelen = o->peer_len;
+	o->tx_peer[i] = t->peer;
+	m->msg_name = &t->peer->name;
+	m->msg_namelen = t->peer->name_len;
 	m->msg_iov = &o->tx_iov[i];
 	m->msg_iovlen = 1;
 	if (packets > 1) {
@@ -70,7 +71,7 @@ static uint32_t send_singly(gw_outer *o, int fd, uint32_t i, gw_loop_counters *c
 		} else if (errno == EINTR) {
 			continue;
 		} else {
-			gw_udp_send_failed(o, errno, 1, c);
+			gw_udp_send_failed(o, o->tx_peer[i], errno, 1, c);
 		}
 		at += iov.iov_len;
 		left -= iov.iov_len;
@@ -96,10 +97,10 @@ static size_t send_messages(gw_outer *o, int fd, uint32_t n, gw_loop_counters *c
 		/* A segment above the path's MTU: EINVAL before Linux 6.14, then EMSGSIZE; singly it may be fragmented. */
 		bool by_itself = errno == EINVAL || errno == EIO || errno == ENOPROTOOPT || (errno == EMSGSIZE && !o->df);
 		if (o->tx_packets[i] > 1 && by_itself) {
-			if (errno == EIO) o->gso = false; /* this way out will refuse every time */
+			if (errno == EIO) o->tx_peer[i]->gso = false; /* this way out will refuse every time */
 			taken += send_singly(o, fd, i, c);
 		} else {
-			gw_udp_send_failed(o, errno, o->tx_packets[i], c);
+			gw_udp_send_failed(o, o->tx_peer[i], errno, o->tx_packets[i], c);
 		}
 		i++;
 	}
@@ -115,28 +116,23 @@ size_t gw_udp_send(gw_outer *o, const gw_train *trains, size_t n, gw_loop_counte
 	for (size_t i = 0; i < n; i++) {
 		const gw_train *t = &trains[i];
 		int way = o->fd[t->df || o->fd[1] < 0 ? 0 : 1];
-		bool new_peer = !gw_addr_same(t->peer, &o->peer);
+		const bool gso = o->gso && t->peer->gso;
 
-		if (fill && (t->df != o->df || new_peer)) {
+		if (fill && t->df != o->df) {
 			taken += send_messages(o, fd, fill, c);
 			fill = 0;
 		}
 		if (t->df != o->df && o->fd[1] < 0) gw_udp_set_df(way, o->family, t->df);
 		o->df = t->df;
 		fd = way;
-		if (new_peer) {
-			o->peer = *t->peer;
-			o->peer_len = gw_udp_to_sockaddr(&o->peer, &o->peer_name);
-			if (o->raw && t->peer->family == 6) ((struct sockaddr_in6 *)&o->peer_name)->sin6_port = 0;
-		}
-		uint32_t step = o->gso ? t->len : t->seg_len;
+		uint32_t step = gso ? t->len : t->seg_len;
 		for (uint32_t at = 0; at < t->len; at += step) {
 			uint32_t len = t->len - at < step ? t->len - at : step;
 			if (fill == GW_UDP_MESSAGES) {
 				taken += send_messages(o, fd, fill, c);
 				fill = 0;
 			}
-			set_message(o, fill++, t, t->data + at, len, o->gso ? t->count : 1);
+			set_message(o, fill++, t, t->data + at, len, gso ? t->count : 1);
 		}
 	}
 	return fill ? taken + send_messages(o, fd, fill, c) : taken;

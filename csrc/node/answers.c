@@ -105,20 +105,23 @@ int node_hello(node *n, node_failure *f)
 	{                                                                                                                  \
 #field, offsetof(gw_loop_counters, field)                                                                      \
 	}
+/* clang-format off */
 static const struct {
 	const char *name;
 	size_t offset;
 } loop_fields[] = {
-	LOOP(tun_reads),        LOOP(tun_read_bytes),  LOOP(tun_read_gso),
-	LOOP(tun_writes),       LOOP(tun_write_bytes), LOOP(tun_write_segments),
-	LOOP(tun_write_einval), LOOP(udp_sends),       LOOP(udp_send_packets),
-	LOOP(udp_send_bytes),   LOOP(udp_recvs),       LOOP(udp_recv_packets),
-	LOOP(udp_recv_bytes),   LOOP(udp_send_errors), LOOP(udp_rcvbuf_drops),
-	LOOP(gso_fallbacks),    LOOP(keepalives),      LOOP(non_esp),
-	LOOP(wakeups),          LOOP(spins),           LOOP(coalesce_bad_checksum),
-	LOOP(mss_clamped),      LOOP(peer_moves),      LOOP(udp_send_too_big),
-	LOOP(cpu_ns),           LOOP(started_ns),      LOOP(now_ns),
+	LOOP(tun_reads),         LOOP(tun_read_bytes),    LOOP(tun_read_gso),
+	LOOP(tun_writes),        LOOP(tun_write_bytes),   LOOP(tun_write_segments),
+	LOOP(tun_write_einval),  LOOP(udp_sends),         LOOP(udp_send_packets),
+	LOOP(udp_send_bytes),    LOOP(udp_recvs),         LOOP(udp_recv_packets),
+	LOOP(udp_recv_bytes),    LOOP(udp_send_errors),   LOOP(udp_rcvbuf_drops),
+	LOOP(gso_fallbacks),     LOOP(keepalives),        LOOP(non_esp),
+	LOOP(wakeups),           LOOP(spins),             LOOP(coalesce_bad_checksum),
+	LOOP(mss_clamped),       LOOP(peer_moves),        LOOP(udp_send_too_big),
+	LOOP(coalesce_off),      LOOP(handed_over),       LOOP(taken_over),
+	LOOP(cpu_ns),            LOOP(started_ns),        LOOP(now_ns),
 };
+/* clang-format on */
 /* The arrays are the rest of the struct: whoever adds a field must add it above. */
 _Static_assert(sizeof(gw_loop_counters) ==
 				   8 * (sizeof loop_fields / sizeof loop_fields[0] + GW_DROP_REASONS + GW_STAGES + 2 * GW_HIST_BUCKETS),

@@ -47,8 +47,11 @@ static const argument path_table[] = {
 	{"udp_checksum", ARGUMENT_BOOL, false, PATH(udp_checksum)},
 	{"encap", ARGUMENT_TEXT, false, PATH(encap)},
 	{"max_sas", ARGUMENT_COUNT, false, PATH(max_sas)},
+	{"clamp_mss", ARGUMENT_BOOL, false, PATH(clamp_mss)},
+	{"fragment", ARGUMENT_TEXT, false, PATH(fragment)},
 };
 
+static const node_word fragments[] = {{"after", 0}, {"before", GW_DP_FRAGMENT_BEFORE}, {NULL, 0}};
 static const node_word encaps[] = {{"udp", GW_ENCAP_UDP}, {"none", GW_ENCAP_NONE}, {NULL, 0}};
 
 static int read_offload(const argument_texts *texts, uint32_t *offload, node_failure *f)
@@ -127,6 +130,10 @@ static void write_path(node *n, const gw_dp_info *info)
 	json_put_count(&n->out, "rcvbuf_bytes", info->rcvbuf_bytes);
 	json_put_count(&n->out, "sndbuf_bytes", info->sndbuf_bytes);
 	json_put_count(&n->out, "queues", info->queues);
+	json_key(&n->out, "ports");
+	json_begin(&n->out, '[');
+	for (uint32_t i = 0; i < info->queues; i++) json_count(&n->out, gw_dp_port(n->dp, i));
+	json_end(&n->out, ']');
 	json_end(&n->out, '}');
 }
 
@@ -143,6 +150,8 @@ int node_open_path(node *n, node_failure *f)
 						.max_sas = 64,
 						.udp_checksum = true,
 						.encap = "udp",
+						.clamp_mss = true,
+						.fragment = "after",
 						.offload = {defaults, 4}};
 	gw_dp_config config = {.tun_fd = -1};
 	gw_dp_info info;
@@ -161,6 +170,12 @@ int node_open_path(node *n, node_failure *f)
 		snprintf(f->hint, sizeof f->hint, "there are: udp none");
 		return node_fail(f, "error", "no encapsulation is called '%.64s'", a.encap);
 	}
+	const node_word *fragment = node_find_word(fragments, a.fragment);
+	if (!fragment) {
+		snprintf(f->hint, sizeof f->hint, "there are: after before");
+		return node_fail(f, "error", "no place of fragmentation is called '%.64s'", a.fragment);
+	}
+	config.flags = fragment->value | (a.clamp_mss ? 0u : GW_DP_KEEP_MSS);
 	config.encap = encap->value;
 	if (!netif_parse(a.local, &config.local) || strchr(a.local, '/'))
 		return node_fail(f, "bad-request", "not an address: '%.64s'", a.local);

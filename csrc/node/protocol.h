@@ -35,9 +35,9 @@ void node_end_child(node *n);
 
 /* Of open_path. */
 typedef struct path_arguments {
-	const char *local, *tun, *encap;
+	const char *local, *tun, *encap, *fragment;
 	uint32_t port, mtu, txqueuelen, queues, rcvbuf_bytes, sndbuf_bytes, max_sas;
-	bool udp_checksum;
+	bool udp_checksum, clamp_mss;
 	argument_texts addresses, routes, offload;
 } path_arguments;
 

@@ -13,6 +13,7 @@
 #define TEXT_ROOM 160 /* of an implementation's name */
 
 static const node_word directions[] = {{"out", GW_DIR_OUT}, {"in", GW_DIR_IN}, {NULL, 0}};
+static const node_word dfs[] = {{"copy", GW_SA_COPY_DF}, {"set", GW_SA_SET_DF}, {"clear", 0}, {NULL, 0}};
 static const node_word modes[] = {{"tunnel", GW_MODE_TUNNEL}, {"transport", GW_MODE_TRANSPORT}, {NULL, 0}};
 
 /* A refused command, unless the loop that should have answered it is gone. */
@@ -27,8 +28,8 @@ static int refused(node *n, node_failure *f, const char *what, uint32_t spi, con
 
 typedef struct sa_arguments {
 	uint32_t spi, peer_port, local_port, icv_bytes, replay_window, loop;
-	const char *direction, *suite, *local, *peer, *implementation, *mode, *selector_src, *selector_dst;
-	bool esn, lab;
+	const char *direction, *suite, *local, *peer, *implementation, *mode, *selector_src, *selector_dst, *df;
+	bool esn, lab, copy_dscp, ecn, roam;
 	argument_key enc_key, auth_key, salt;
 } sa_arguments;
 
@@ -51,6 +52,10 @@ static const argument sa_table[] = {
 	{"replay_window", ARGUMENT_COUNT, false, SA(replay_window)},
 	{"loop", ARGUMENT_COUNT, false, SA(loop)},
 	{"lab", ARGUMENT_BOOL, false, SA(lab)},
+	{"df", ARGUMENT_TEXT, false, SA(df)},
+	{"copy_dscp", ARGUMENT_BOOL, false, SA(copy_dscp)},
+	{"ecn", ARGUMENT_BOOL, false, SA(ecn)},
+	{"roam", ARGUMENT_BOOL, false, SA(roam)},
 	{"selector_src", ARGUMENT_TEXT, false, SA(selector_src)},
 	{"selector_dst", ARGUMENT_TEXT, false, SA(selector_dst)},
 };
@@ -86,8 +91,11 @@ static const char *keep_name(node *n, const char *name)
 static int install(node *n, const sa_arguments *a, node_failure *f)
 {
 	const node_word *direction = node_find_word(directions, a->direction), *mode = node_find_word(modes, a->mode);
+	const node_word *df = node_find_word(dfs, a->df);
 	gw_sa_params p = {.spi = a->spi,
-					  .flags = GW_SA_ENCAP_UDP | (a->esn ? GW_SA_ESN : 0u) | (a->lab ? GW_SA_LAB : 0u),
+					  .flags = GW_SA_ENCAP_UDP | (a->esn ? GW_SA_ESN : 0u) | (a->lab ? GW_SA_LAB : 0u) |
+							   (a->copy_dscp ? GW_SA_COPY_DSCP : 0u) | (a->ecn ? 0u : GW_SA_NO_ECN) |
+							   (a->roam ? GW_SA_ROAM : 0u),
 					  .icv_bytes = a->icv_bytes,
 					  .replay_window = a->replay_window,
 					  .loop = a->loop,
@@ -110,7 +118,9 @@ static int install(node *n, const sa_arguments *a, node_failure *f)
 		return node_fail(f, f->code, "SA %#x: no suite is called '%.32s'; there are: %.220s", (unsigned)a->spi,
 						 a->suite, err.text);
 	}
-	if (!mode) return node_fail(f, "bad-request", "SA %#x: unknown value '%.64s'", (unsigned)a->spi, a->mode);
+	if (!mode || !df)
+		return node_fail(f, "bad-request", "SA %#x: unknown value '%.64s'", (unsigned)a->spi, mode ? a->df : a->mode);
+	p.flags |= df->value;
 	p.direction = (int)direction->value;
 	p.mode = (int)mode->value;
 	if (gw_suite_check_keys(p.suite, a->enc_key.len, a->auth_key.len, a->salt.len, &err))
@@ -136,6 +146,10 @@ int node_add_sa(node *n, node_failure *f)
 	sa_arguments a = {.implementation = "auto",
 					  .mode = "tunnel",
 					  .esn = true,
+					  .df = "copy",
+					  .copy_dscp = true,
+					  .ecn = true,
+					  .roam = true,
 					  .replay_window = 4096,
 					  .selector_src = "",
 					  .selector_dst = ""};

@@ -109,6 +109,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--system-wide", action="store_true", help="--driver also while others on this machine use the algorithm"
     )
+    what.add_argument(
+        "--queues",
+        type=_queues,
+        default=1,
+        metavar="N",
+        help="loops a gateway, each with a thread and a pair of SAs of its own (RFC 9611); use -P for as many streams "
+        "or more (default: 1)",
+    )
     what.add_argument("--no-offload", action="store_true", help="switches the data path's own offloads off")
     what.add_argument(
         "--node",
@@ -239,6 +247,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         encap="none" if arguments.encap == "esp" else arguments.encap,
         outer=arguments.outer,
         udp_checksum=not arguments.zero_udp_checksum,
+        queues=arguments.queues,
         suites=tuple(arguments.suite.split(",")),
         implementations=() if arguments.impl is None else words(arguments.impl, "implementation"),
         legacy=arguments.legacy,
@@ -271,6 +280,13 @@ def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return value
+
+
+def _queues(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 64:
+        raise argparse.ArgumentTypeError(f"{text} is not between 1 and 64")
     return value
 
 

@@ -42,6 +42,8 @@ class TunnelConfig:
     outer: str = "ipv4"
     """``ipv4`` or ``ipv6``."""
     udp_checksum: bool = True
+    queues: int = 1
+    """Loops a gateway, each with a pair of SAs (RFC 9611)."""
 
     @property
     def outer_bytes(self) -> int:
@@ -67,7 +69,7 @@ class Tunnel:
     paths: dict[str, PathInfo] = field(default_factory=dict)
     hellos: dict[str, Hello] = field(default_factory=dict)
     spis: dict[str, int] = field(default_factory=dict)
-    """``forward`` (left seals) and ``reverse``."""
+    """``forward`` (left seals) and ``reverse``; those of further loops with their numbers, ``forward.1``."""
 
     def counters(self, sas: bool = True) -> tuple[NodeCounters, NodeCounters]:
         """Both ends' counters now: left, right."""
@@ -128,6 +130,8 @@ def open_tunnel(lab: Laboratory, config: TunnelConfig, make: NodeMaker = worker)
                 routes=other.prefixes,
                 offload=config.offload,
                 txqueuelen=config.txqueuelen,
+                queues=config.queues,
+                max_sas=max(64, 4 * config.queues),
             ),
             config.implementation,
             partial(make, site),
@@ -155,11 +159,20 @@ def connect(left: End, right: End, config: TunnelConfig, mtu: int, *, lab: bool 
     return tunnel
 
 
+def _port(path: PathInfo, loop: int) -> int:
+    return path.ports[loop] if path.ports else path.port
+
+
 def _install(tunnel: Tunnel, left: End, right: End, lab: bool) -> None:
-    """An SA each way: first where it is received, then where it is sent, so that nothing arrives too early."""
+    """An SA each way and loop: first where it is received, then where it is sent, so that nothing arrives too early."""
     ends = ((tunnel.left, left), (tunnel.right, right))
-    for direction, (sender, receiver) in (("forward", ends), ("reverse", ends[::-1])):
-        spi = tunnel.spis[direction] = random_spi(tunnel.spis.values())
+    for loop, direction, (sender, receiver) in [
+        (loop, direction, pair)
+        for loop in range(tunnel.config.queues)
+        for direction, pair in (("forward", ends), ("reverse", ends[::-1]))
+    ]:
+        spi = random_spi(tunnel.spis.values())
+        tunnel.spis[f"{direction}.{loop}" if loop else direction] = spi
         with FreshKeys(find_suite(tunnel.config.suite)) as keys:
             for (node, end), other, way in ((receiver, sender[1], "in"), (sender, receiver[1], "out")):
                 runs = node.add_sa(
@@ -169,8 +182,9 @@ def _install(tunnel: Tunnel, left: End, right: End, lab: bool) -> None:
                         suite=tunnel.config.suite,
                         local=end.outer,
                         peer=other.seen_as or other.outer,
-                        peer_port=tunnel.paths[other.name].port,
-                        local_port=tunnel.paths[end.name].port,
+                        peer_port=_port(tunnel.paths[other.name], loop),
+                        local_port=_port(tunnel.paths[end.name], loop),
+                        loop=loop,
                         # Mutable, so that they can be wiped; they are read before the block ends.
                         enc_key=keys.enc_key,
                         auth_key=keys.auth_key,

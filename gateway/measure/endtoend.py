@@ -73,6 +73,8 @@ class Options:
     """Of the kernel's crypto: compared by raising their priorities in turn."""
     system_wide: bool = False
     """Priorities may be changed although others use the algorithm."""
+    queues: int = 1
+    """Loops a gateway."""
     gwnodes: makers.Commands = field(default_factory=dict)
     load: iperf3.Load = field(default_factory=lambda: iperf3.Load(SERVER_V4, CLIENT_V4))
 

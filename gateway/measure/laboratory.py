@@ -69,6 +69,7 @@ def of_lab(
         "encap": options.encap,
         "outer": options.outer,
         "udp_checksum": options.udp_checksum,
+        "queues": options.queues,
     }
     return LabMachines(lab, config, options.gwnodes, select_driver)
 
@@ -81,6 +82,7 @@ def _lab(options: Options) -> dict[str, Any]:
         "encap": options.encap,
         "outer": options.outer,
         "udp_checksum": options.udp_checksum,
+        "queues": options.queues,
         "outer_mtu_bytes": OUTER_MTU,
         "rootless": userns.entered(),
         "dataplanes": list(options.dataplanes),

@@ -74,13 +74,20 @@ class PathConfig:
     txqueuelen: int = 10000
     """Packets."""
     queues: int = 1
-    """Loops, each with a thread of its own; a number that a node cannot run is refused."""
+    """Loops, each with a thread, a TUN queue and an outer port of its own (``port`` and those that follow); a number
+    that a node cannot run is refused."""
     rcvbuf_bytes: int = 8 << 20
     sndbuf_bytes: int = 8 << 20
     udp_checksum: bool = True
     encap: str = "udp"
     """``udp`` (RFC 3948), or ``none``: bare ESP, IP protocol 50; the port means nothing then."""
     max_sas: int = 64
+    """Of all loops."""
+    clamp_mss: bool = True
+    """TCP's MSS is lowered to what the tunnel has room for, both directions."""
+    fragment: str = "after"
+    """Where an IPv4 packet without DF that does not fit is cut: ``after`` sealing, as the kernel does, which the far
+    gateway joins; or ``before``, which the receiving host joins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,8 @@ class PathInfo:
     rcvbuf_bytes: int
     sndbuf_bytes: int
     queues: int
+    ports: tuple[int, ...] = ()
+    """Of each loop; the first is ``port``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +136,14 @@ class SaConfig:
     """Inner prefixes; empty = any."""
     loop: int = 0
     """Which of the path's loops owns it (RFC 9611: an SA for each CPU)."""
+    df: str = "copy"
+    """out: the outer IPv4 header's DF, ``copy`` (the inner one's), ``set`` or ``clear``."""
+    copy_dscp: bool = True
+    """out: the outer DSCP is the inner one."""
+    ecn: bool = True
+    """RFC 6040, both directions."""
+    roam: bool = True
+    """in, UDP: the peer is followed to where its newest authentic packet came from (NAT rebinding)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,8 @@ class DataplaneBackend:
                     max_sas=config.max_sas,
                     udp_checksum=config.udp_checksum,
                     encap=config.encap,
+                    clamp_mss=config.clamp_mss,
+                    fragment=config.fragment,
                 )
             )
         except DataplaneError as error:
@@ -122,11 +124,14 @@ class DataplaneBackend:
             rcvbuf_bytes=info.rcvbuf_bytes,
             sndbuf_bytes=info.sndbuf_bytes,
             queues=info.queues,
+            ports=info.ports,
         )
 
     def add_sa(self, config: SaConfig) -> str:
         """The SA is in the loop when it returns."""
         path = self._open()
+        if config.df not in ("copy", "set", "clear"):
+            raise UnusableError(f"SA {config.spi:#x}: unknown value '{config.df}'", code="bad-request")
         try:
             implementation = path.sa_add(
                 SaParams(
@@ -143,6 +148,11 @@ class DataplaneBackend:
                     icv_bytes=config.icv_bytes,
                     replay_window=config.replay_window,
                     loop=config.loop,
+                    copy_df=config.df == "copy",
+                    set_df=config.df == "set",
+                    copy_dscp=config.copy_dscp,
+                    ecn=config.ecn,
+                    roam=config.roam,
                     selector=Selector(src=config.selector_src, dst=config.selector_dst),
                     local=config.local,
                     local_port=config.local_port,

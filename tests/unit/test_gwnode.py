@@ -247,6 +247,45 @@ def test_packets_cross_to_a_worker_and_are_counted_alike(
 
 
 @needs_tun
+def test_several_loops_and_what_an_sa_may_wish(
+    namespaces: tuple[int, int], nodes: tuple[NodeClient, NodeClient]
+) -> None:
+    """Each loop has a port of its own; TOS and DF of what leaves are as configured, from either kind of node."""
+    for node, config in zip(nodes, (lab.LEFT, lab.RIGHT), strict=True):
+        info = node.open_path(replace(config, queues=2, fragment="before", clamp_mss=False))
+        assert (info.queues, info.port, info.ports) == (2, 4500, (4500, 4501))
+    wishes = {0: {"df": "set", "copy_dscp": True}, 1: {"df": "clear", "copy_dscp": False, "ecn": False}}
+    for sender in (0, 1):
+        ends = {"local": lab.ENDS[sender], "peer": lab.ENDS[1 - sender], "peer_port": 4501, "local_port": 4501}
+        keys = {"enc_key": bytes(range(16)), "auth_key": b"", "salt": bytes(4)}
+        out = SaConfig(
+            spi=0x1001 + sender, direction="out", suite="aes128gcm16", loop=1, **ends, **keys, **wishes[sender]
+        )
+        back = {"local": ends["peer"], "peer": ends["local"], "direction": "in", "roam": False}
+        nodes[1 - sender].add_sa(replace(out, **back))
+        nodes[sender].add_sa(out)
+        nodes[sender].set_policy(0x1001 + sender)
+    with lab._socket_in(namespaces[0], socket.AF_PACKET) as tap:
+        tap.bind(("wan", 3))
+        tap.settimeout(5)
+        lab.exchange(namespaces, socket.AF_INET, "10.7.2.1", b"four", 1, tos=0xB8)
+        seen = {}
+        while len(seen) < 2:
+            packet = tap.recv(2000)
+            if packet[0] == 0x45 and packet[9] == 17:
+                seen[packet[12:16]] = (packet[1], packet[6] >> 6, packet[20:24])
+    ports = (4501).to_bytes(2, "big") * 2
+    assert seen == {
+        socket.inet_aton(lab.ENDS[0]): (0xB8, 1, ports),
+        socket.inet_aton(lab.ENDS[1]): (0, 0, ports),
+    }
+    for node in nodes:
+        counters = node.counters()
+        assert [(sa.packets, sa.drops) for sa in counters.sas] == [(1, {}), (1, {})]
+        assert [c.counters["udp_send_packets"] for c in counters.loops] == [0, 1]
+
+
+@needs_tun
 def test_what_is_refused_is_refused_by_name(nodes: tuple[NodeClient, NodeClient], namespaces: tuple[int, int]) -> None:
     node = nodes[0]
     for change, words in (
@@ -255,7 +294,8 @@ def test_what_is_refused_is_refused_by_name(nodes: tuple[NodeClient, NodeClient]
         ({"addresses": ("10.0.0.1/33",)}, "address"),
         ({"routes": ("10.0.0.0/8", "10.0.0.0/8")}, "route 10.0.0.0/8"),
         ({"local": "192.0.2.77"}, "192.0.2.77|assign"),
-        ({"queues": 2}, "more than one queue: "),
+        ({"queues": 65}, "more than 64 queues: "),
+        ({"fragment": "never"}, "no place of fragmentation is called 'never'"),
     ):
         config = replace(PathConfig(local="192.0.2.1"), **change)  # type: ignore[arg-type]
         assert re.search(words, lab.refused(node, config).message)
@@ -287,6 +327,8 @@ def test_what_is_refused_is_refused_by_name(nodes: tuple[NodeClient, NodeClient]
         ({"mode": "sideways"}, "sideways"),
         ({"selector_src": "nowhere"}, "nowhere"),
         ({"loop": 1}, "no loop of this number"),
+        ({"df": "maybe"}, "unknown value 'maybe'"),
+        ({"peer": "2001:db8::1", "local": ""}, "IP version"),
     ):
         with pytest.raises(UnusableError, match=words):
             node.add_sa(SaConfig(**{**base, **change}))

@@ -359,7 +359,7 @@ def test_the_counter_page_is_readable_by_others() -> None:
         fd = ends[0].path.counters_fd()
         page = os.pread(fd, 16, 0)
         magic, version, size, slots = struct.unpack("=IIII", page)
-        assert (magic, version) == (0x67777062, 3)
+        assert (magic, version) == (0x67777062, 4)
         assert size >= 64 * slots > 0
         with pytest.raises(DataplaneError, match="loop 1"):
             ends[0].path.counters_fd(1)

@@ -131,7 +131,9 @@ def add_sas(nodes: tuple[NodeClient, NodeClient], suite: str) -> None:
         nodes[sender].set_policy(spi)
 
 
-def exchange(namespaces: tuple[int, int], family: socket.AddressFamily, server: str, payload: bytes, n: int) -> None:
+def exchange(
+    namespaces: tuple[int, int], family: socket.AddressFamily, server: str, payload: bytes, n: int, tos: int = 0
+) -> None:
     """Sends n datagrams from left to right and expects each back."""
     sockets = []
     for fd in namespaces:
@@ -141,6 +143,8 @@ def exchange(namespaces: tuple[int, int], family: socket.AddressFamily, server: 
         listener.bind((server, 5000))
         for sock in sockets:
             sock.settimeout(5)
+            if tos:
+                sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
         for _ in range(n):
             client.sendto(payload, (server, 5000))
             data, source = listener.recvfrom(65536)
@@ -149,12 +153,12 @@ def exchange(namespaces: tuple[int, int], family: socket.AddressFamily, server: 
             assert client.recv(65536) == payload
 
 
-def _socket_in(fd: int, family: socket.AddressFamily) -> socket.socket:
+def _socket_in(fd: int, family: socket.AddressFamily, kind: int = socket.SOCK_DGRAM) -> socket.socket:
     """A socket stays in the namespace in which it was made."""
     here = os.open("/proc/self/ns/net", os.O_RDONLY)
     try:
         assert _libc.setns(fd, CLONE_NEWNET) == 0
-        return socket.socket(family, socket.SOCK_DGRAM)
+        return socket.socket(family, kind)
     finally:
         assert _libc.setns(here, CLONE_NEWNET) == 0
         os.close(here)
@@ -253,7 +257,7 @@ def test_bad_paths_are_refused_with_one_line_and_can_be_tried_again(
     node = nodes[0]
     assert "warp" in refused(node, PathConfig(local="192.0.2.1", offload=("warp",))).message
     assert "address" in refused(node, PathConfig(local="192.0.2.1", addresses=("300.1.1.1/24",))).message
-    assert "more than one queue" in refused(node, PathConfig(local="192.0.2.1", queues=2)).message
+    assert "more than 64 queues" in refused(node, PathConfig(local="192.0.2.1", queues=65)).message
     assert refused(node, PathConfig(local="192.0.2.77")).message  # not an address of this namespace
     with _socket_in(namespaces[0], socket.AF_INET) as sock:
         sock.bind(("192.0.2.1", 4500))
