@@ -2,6 +2,7 @@
 #
 #   make build        .venv with gwbench in it: .venv/bin/gwbench
 #   make demo         installs what is missing, builds, runs the WDR4900 test on this machine, prints its table
+#   make demo-monitoring  two gateways under load, a real Prometheus, the overview dashboard's numbers
 #   make test         installs what is missing and runs every tier of tests
 #   make check        formatters, linters, types, warnings as errors, the fast tests
 #   make test-TIER    one tier, of those that have tests: unit vectors emulated kernel e2e fuzz
@@ -20,7 +21,7 @@ C_FORMATTED = $(shell find csrc tests -name '*.[ch]' -not -name '*_asm.h')
 DEMO_ARGS ?= --suite aes256-sha256 -t 10 --rounds 3
 TIERS := $(foreach tier,unit vectors emulated kernel e2e fuzz,$(if $(wildcard tests/$(tier)/test_*.py),$(tier)))
 
-.PHONY: build dev demo test check clean bootstrap
+.PHONY: build dev demo demo-monitoring dashboards test check clean bootstrap
 
 # Which Debian packages may be needed: build, demo or test.
 PROFILE ?= build
@@ -51,6 +52,14 @@ dev: .venv/stamp-dev .venv/stamp-ext
 demo:
 	@$(MAKE) --no-print-directory build PROFILE=demo
 	@$(BIN)/gwbench iperf --lab $(DEMO_ARGS)
+
+demo-monitoring:
+	@$(MAKE) --no-print-directory build PROFILE=monitoring
+	@$(BIN)/python scripts/demo_monitoring.py
+
+# The dashboards' JSON from their Python.
+dashboards: build
+	@$(BIN)/python -m grafana
 
 test:
 	@scripts/test.sh

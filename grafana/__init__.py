@@ -1,1 +1,1 @@
-"""Dashboards as code: ``python -m grafana`` writes ``dashboards/*.json``, the classic JSON that every Grafana imports."""
+"""Dashboards as code: ``python -m grafana`` writes ``dashboards/*.json``, classic JSON that every Grafana imports."""

@@ -203,9 +203,10 @@ class MonitoringLab:
 
         self._wait("Prometheus", scraped)
 
-    def query(self, expr: str) -> list[tuple[dict[str, str], float]]:
-        """An instant query: labels and values. MeasurementError for an expression that it refuses."""
-        path = "/api/v1/query?" + urllib.parse.urlencode({"query": expr})
+    def query(self, expr: str, at_s: float | None = None) -> list[tuple[dict[str, str], float]]:
+        """An instant query, now or at a Unix time: labels and values. MeasurementError when it is refused."""
+        words = {"query": expr} if at_s is None else {"query": expr, "time": f"{at_s:.3f}"}
+        path = "/api/v1/query?" + urllib.parse.urlencode(words)
         answer = json.loads(self._get(self.lab.left, "127.0.0.1", PROMETHEUS_PORT, path))
         if answer["status"] != "success":
             raise MeasurementError(f"Prometheus refuses {expr}: {answer.get('error')}")
