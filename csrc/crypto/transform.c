@@ -90,7 +90,7 @@ static int refuse(gw_err *err, int code, const char *enc, const char *auth, cons
 	if (err == NULL) return code;
 	char choices[160] = "";
 	list_choices(enc, auth, choices, sizeof choices);
-	snprintf(err->text, sizeof err->text, "%s '%.40s'; there are: auto, accelerated%s",
+	snprintf(err->text, sizeof err->text, "%s '%.40s'; there are: auto, accelerated%.140s",
 			 code == -ENOENT ? "no implementation is called" : "this machine cannot run", wish, choices);
 	return code;
 }
