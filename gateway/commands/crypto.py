@@ -142,6 +142,7 @@ def _depth(arguments: argparse.Namespace, absent: str, console: Console, json_to
     from gateway.measure.faults import end_progress, progress
     from gateway.output import depth as output
     from gateway.output.document import write
+    from gateway.words import words
 
     for line in absent.splitlines():
         if line.startswith("af_alg:"):
@@ -152,8 +153,8 @@ def _depth(arguments: argparse.Namespace, absent: str, console: Console, json_to
     sizes = arguments.bytes or depth.SIZES
     if max(sizes) > 65536:
         raise UnusableError("AF_ALG takes requests of at most 65536 bytes", "--bytes 65536")
-    names = () if arguments.impl == "all" else _words(arguments.impl)
-    chosen = depth.drivers(_words(arguments.algo), names)
+    names = () if arguments.impl == "all" else words(arguments.impl, "implementation", "all, or driver names")
+    chosen = depth.drivers(_algorithms(arguments), names)
     slice_ns = round(arguments.sec * 1e9) if arguments.sec else depth.SLICE_NS
     try:
         report = depth.run(chosen, sizes, depths, depth.ROUNDS, slice_ns, progress())

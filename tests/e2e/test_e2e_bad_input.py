@@ -26,7 +26,6 @@ from .conftest import Run
         (("-C", "../../x"), r"no congestion control '../../x' \(there are: [a-z, ]+\)$"),
         (("--json", "/proc/nothing.json"), r"cannot write /proc/nothing.json"),
         (("--impl", "neonbs2"), r"neonbs2.*generic"),
-        (("--peer", "root@router"), r"--peer .* another release"),
         (("-C", "vegas2"), r"vegas2.*cubic"),
         (("-R", "--bidir"), r"-R and --bidir"),
         (("-u", "-C", "cubic"), r"TCP"),

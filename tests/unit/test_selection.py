@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -138,3 +139,17 @@ def test_what_is_not_constant_time_cannot_be_preferred() -> None:
     with pytest.raises(dataplane.DataplaneError):
         dataplane.prefer("no-such-driver/gwbench")
     assert dataplane.preferred("gcm(aes)") is None
+
+
+def test_a_fault_does_not_stay_in_the_cache(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was chosen while one gave wrong answers is not what the next, sound process takes."""
+    contested = max(selection._candidates(), key=lambda i: (i.alg == "gcm(aes)", i.priority))
+    first = selection.select(environ)
+    sound = dataplane.implementations
+    faulty = tuple(dataclasses.replace(i, checked="failed") if i.driver == contested.driver else i for i in sound())
+    monkeypatch.setattr(dataplane, "implementations", lambda: faulty)
+    assert selection.select(environ).source == "measured"
+    monkeypatch.setattr(dataplane, "implementations", sound)
+    again = selection.select(environ)
+    assert (again.source, again.preferred) == ("cache", first.preferred)
+    assert len(files(environ)) == 2
