@@ -72,7 +72,8 @@ check: dev
 	@env -u MAKEFLAGS -u MAKELEVEL $(BIN)/python -m pytest -q -x -m "not slow" tests/unit
 
 # Cross builds for other processors, and test-emulated.
-include $(wildcard mk/*.mk)
+# mk/node.mk is a makefile of its own: the firmware SDK calls it.
+include $(filter-out mk/node.mk,$(wildcard mk/*.mk))
 test-emulated: | dev
 # Their compiler is a wheel of the development environment.
 $(foreach target,$(CROSS_TARGETS),$(CROSS_OBJ_$(target))): | .venv/stamp-dev
