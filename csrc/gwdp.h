@@ -458,6 +458,17 @@ int gw_bench_esp_runs(int suite, const char *impl, int dir, size_t inner_len, si
 int gw_bench_af_alg(const gw_impl *impl, int dir, size_t key_len, size_t bytes, size_t depth, uint64_t min_ns,
 					gw_bench_sample *out, uint64_t *cpu_ns, uint32_t *latency_ns, size_t *latencies, gw_err *err);
 
+/* How packets are handed to a thread that seals them (esp/offload.h). INLINE: they are not. */
+#define GW_HANDOVER_INLINE 0
+#define GW_HANDOVER_MUTEX  1 /* mutex and condition variable: who waits sleeps */
+#define GW_HANDOVER_SPIN   2 /* spinlock: who waits spins */
+#define GW_HANDOVER_RING   3 /* lock-free ring of one producer and one consumer: who waits spins */
+/* Seals jobs of `batch` packets through an offload queue, `depth` under way, for at least min_ns; what was sealed last
+ * is opened. cpu_ns[2]: of the thread that hands over, of the one that seals. latency_ns as in gw_bench_af_alg. */
+int gw_bench_engine(int suite, const char *impl, int strategy, size_t inner_len, size_t batch, size_t depth,
+					uint64_t min_ns, gw_bench_sample *out, uint64_t *cpu_ns, uint32_t *latency_ns, size_t *latencies,
+					gw_err *err);
+
 /* <<< cffi */
 
 #ifdef __cplusplus

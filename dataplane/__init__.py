@@ -16,7 +16,16 @@ Failures are :class:`DataplaneError` with the one line that the C code wrote.
 """
 
 from dataplane._native import DataplaneError, cpu_features, init, version
-from dataplane.bench import BenchSample, DepthSample, bench_af_alg, bench_esp, bench_impl
+from dataplane.bench import (
+    HANDOVERS,
+    BenchSample,
+    DepthSample,
+    EngineSample,
+    bench_af_alg,
+    bench_engine,
+    bench_esp,
+    bench_impl,
+)
 from dataplane.impls import (
     Impl,
     Key,
@@ -47,6 +56,7 @@ from dataplane.suites import Suite, find_suite, inner_mtu, resolve, suites, wire
 
 __all__ = [
     "DROP_REASONS",
+    "HANDOVERS",
     "OFFLOADS",
     "BenchSample",
     "CounterPage",
@@ -55,6 +65,7 @@ __all__ = [
     "DataplaneError",
     "DataplaneInfo",
     "DepthSample",
+    "EngineSample",
     "Impl",
     "Key",
     "LoopCounters",
@@ -69,6 +80,7 @@ __all__ = [
     "Selector",
     "Suite",
     "bench_af_alg",
+    "bench_engine",
     "bench_esp",
     "bench_impl",
     "checksum",

@@ -79,3 +79,52 @@ def bench_af_alg(
     result = lib.gw_bench_af_alg(pointer, way, key_len, bytes_, depth, min_ns, out, cpu, times, count, err)
     check(int(result), err, f"cannot bench {driver}")
     return DepthSample(_sample(out), int(cpu[0]), tuple(ffi.unpack(times, count[0])))
+
+
+HANDOVERS = ("inline", "mutex", "spin", "ring")
+"""By number, GW_HANDOVER_*."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSample:
+    """Jobs through an offload queue."""
+
+    sample: BenchSample
+    """``ops`` are packets."""
+    submitter_cpu_ns: int
+    worker_cpu_ns: int
+    latency_ns: tuple[int, ...]
+    """From making a job to having it back, of the first jobs."""
+
+
+def bench_engine(
+    suite: str,
+    implementation: str,
+    strategy: str,
+    *,
+    inner_len: int,
+    batch: int,
+    depth: int,
+    min_ns: int,
+    latencies: int = 65536,
+) -> EngineSample:
+    """Seals jobs of ``batch`` packets, ``depth`` under way, for at least ``min_ns``; what was sealed last is opened."""
+    init()
+    err, out, cpu = new_err(), ffi.new("gw_bench_sample *"), ffi.new("uint64_t[2]")
+    times, count = ffi.new("uint32_t[]", latencies), ffi.new("size_t *", latencies)
+    result = lib.gw_bench_engine(
+        find_suite(suite).index,
+        implementation.encode(),
+        HANDOVERS.index(strategy),
+        inner_len,
+        batch,
+        depth,
+        min_ns,
+        out,
+        cpu,
+        times,
+        count,
+        err,
+    )
+    check(int(result), err, f"cannot bench {suite}")
+    return EngineSample(_sample(out), int(cpu[0]), int(cpu[1]), tuple(ffi.unpack(times, count[0])))

@@ -10,6 +10,7 @@ COMMANDS = (
     ("measure", "ndr", "non-drop and partial-drop rate"),
     ("understand", "crypto", "implementations side by side"),
     ("understand", "esp", "seal and open in memory: packets per second, cycles per packet"),
+    ("understand", "engine", "handing packets to another thread: mutex, spinlock or lock-free ring"),
     ("understand", "estimate", "Mbit/s of another CPU or suite, from a cost model"),
     ("understand", "selftest", "known answers on every implementation"),
     ("run", "sa", "SAs: list, rekey, remove"),

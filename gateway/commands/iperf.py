@@ -58,6 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="default",
         help="of the laboratory's veths; wire: as network cards without UDP segmentation; off: none (default: default)",
     )
+    where.add_argument(
+        "--existing",
+        metavar="SERVER",
+        help="through SAs that the kernel has already (an IKE daemon's), to an iperf3 -s behind the tunnel; no key and "
+        "no policy is touched, at 10 Mbit/s unless --saturate or -b",
+    )
+    where.add_argument("--saturate", action="store_true", help="--existing as fast as it goes: others will notice")
     peer = parser.add_argument_group("with --peer")
     peer.add_argument("--dry-run", action="store_true", help="shows the plan, and changes nothing")
     peer.add_argument("--yes", action="store_true", help="begins although the router may be in use, without asking")
@@ -172,6 +179,10 @@ def run(arguments: argparse.Namespace) -> int:
     check_writable(arguments.json)
     if arguments.impl is not None:
         words(arguments.impl, "implementation", "--impl generic,accelerated, for example; `gwbench crypto` lists more")
+    if arguments.saturate and not arguments.existing:
+        raise UnusableError("--saturate is for SAs of somebody else", "add --existing SERVER")
+    if arguments.existing:
+        return _run_existing(arguments)
     if arguments.peer:
         return _run_peer(arguments)
     # Before anything is imported that could start a thread.
@@ -194,6 +205,34 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _json_to(arguments: argparse.Namespace) -> TextIO | Path | None:
     return None if arguments.json is None else sys.stdout if arguments.json == _STDOUT else Path(arguments.json)
+
+
+def _run_existing(arguments: argparse.Namespace) -> int:
+    """SAs of somebody else: another measurement, the same load options."""
+    for name, given in (("--lab", arguments.lab), ("--peer", arguments.peer), ("--driver", arguments.driver)):
+        if given:
+            raise UnusableError(f"--existing and {name} exclude each other")
+    from dataclasses import replace
+
+    from gateway import environment, result
+    from gateway.measure import existing
+    from gateway.measure.laboratory import deliver
+    from gateway.output import existing as output
+    from gateway.output.console import human
+
+    console = human(arguments.json == _STDOUT)
+    load = replace(_options(arguments).load, server=arguments.existing)
+    bitrate = ""
+    if not load.bitrate and not arguments.saturate:
+        bitrate = existing.DEFAULT_BITRATE
+        load = replace(load, bitrate=bitrate)
+    recorded = environment.record()
+    report = existing.run(load, arguments.rounds, lambda _: None, console.print)
+    for line in output.render(report, bitrate):
+        console.print(line)
+    document = output.document(report, result.recorded_command(sys.argv), environment.record(recorded))
+    deliver(document, console, _json_to(arguments), not arguments.no_save)
+    return EXIT_OK if document["valid"] else EXIT_FAILED
 
 
 def _run_peer(arguments: argparse.Namespace) -> int:

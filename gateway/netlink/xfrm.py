@@ -19,7 +19,7 @@ from __future__ import annotations
 import socket
 from typing import ClassVar
 
-from pyroute2.netlink import nlmsg
+from pyroute2.netlink import nla, nlmsg
 
 from gateway.netlink import xfrm_attributes as attributes
 from gateway.netlink.xfrm_attributes import ADDRESS, alignment_padding, pack_address, unpack_address
@@ -111,6 +111,17 @@ _USERPOLICY: Fields = (
 )
 
 
+class embedded_sa(nla):
+    """struct xfrm_usersa_info inside an attribute: a deleted SA's last state, in DELSA events."""
+
+    fields = _USERSA
+
+    def decode(self) -> None:
+        nla.decode(self)
+        for name in ("daddr", "saddr"):
+            self[name] = unpack_address(self[name], self["family"])
+
+
 class xfrm_message(nlmsg):
     """What all have: text addresses, limits that default to none, the attributes."""
 
@@ -127,7 +138,7 @@ class xfrm_message(nlmsg):
         ("XFRMA_ALG_COMP", "algorithm"),
         ("XFRMA_ENCAP", "encap_tmpl"),
         ("XFRMA_TMPL", "user_tmpl"),
-        ("XFRMA_SA", "hex"),
+        ("XFRMA_SA", "embedded_sa"),
         ("XFRMA_POLICY", "hex"),
         ("XFRMA_SEC_CTX", "hex"),
         ("XFRMA_LTIME_VAL", "lifetime_cur"),
@@ -158,6 +169,7 @@ class xfrm_message(nlmsg):
         ("XFRMA_NAT_KEEPALIVE_INTERVAL", "uint32"),
         ("XFRMA_SA_PCPU", "uint32"),
     )
+    embedded_sa = embedded_sa
     algorithm = attributes.algorithm
     algorithm_auth = attributes.algorithm_auth
     algorithm_aead = attributes.algorithm_aead
