@@ -155,10 +155,8 @@ def change(
         # Student's t of few samples is wider than the normal distribution: a chi-square draw of the spread itself.
         freedom = max(2, n - 1 + 4 * (typical is not None))
         scale = spread * math.sqrt(freedom / rng.gammavariate(freedom / 2, 2))
-        return 1 + statistics.median([rng.gauss(0, scale) for _ in range(n)])
+        return math.exp(statistics.median([rng.gauss(0, scale) for _ in range(n)]))
 
-    ratios = [
-        ratio * draw(spreads[1], len(after)) / max(1e-9, draw(spreads[0], len(before))) for _ in range(_RESAMPLES)
-    ]
+    ratios = [ratio * draw(spreads[1], len(after)) / draw(spreads[0], len(before)) for _ in range(_RESAMPLES)]
     interval = _percentiles(ratios)
     return Change(first, second, ratio, interval, large and not interval.holds(1))

@@ -49,7 +49,7 @@ def test_the_policy_that_takes_the_packet() -> None:
         policy(1, "10.1.0.0/16", "0.0.0.0/0", priority=9, action=1, template=False),
     ]
     assert existing.find_tunnel("10.2.0.1", "10.1.0.2", [*others, right]) == TUNNEL
-    with pytest.raises(UnusableError, match="no IPsec policy takes packets from 192.0.2.9"):
+    with pytest.raises(UnusableError, match="no IPsec policy takes packets from 192"):
         existing.find_tunnel("10.2.0.1", "192.0.2.9", [*others, right])
     with pytest.raises(UnusableError, match="in clear, or blocks"):
         existing.find_tunnel("10.9.0.1", "10.1.0.2", [*others, right])

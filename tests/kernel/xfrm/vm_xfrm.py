@@ -5,6 +5,7 @@ python -m tests.kernel.xfrm.vm_xfrm RESULTS FULL
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,29 +17,32 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
+from gateway.lab.namespaces import NetworkNamespace
 from gateway.node import kernel_crypto, priorities
+from tests.e2e import strongswan
+from tests.kernel import kernel_esp
 from tests.kernel.vm_main import attempt, write
 from tests.kernel.xfrm import netlink_live
+from tests.kernel.xfrm.vm_names import ALGORITHM, FAST, SLOW
 
 MODULES = ("tun", "veth", "esp4", "esp6", "xfrm_user", "crypto_user", "af_alg", "algif_skcipher", "algif_aead")
 MORE = ("algif_hash", "aesni_intel", "sha256_ssse3", "ghash_clmulni_intel", "dummy")
 GWBENCH = [str(Path(sys.executable).parent / "gwbench")]
-SLOW, FAST = "cbc(aes-generic)", "cbc-aes-aesni"
-ALGORITHM = "cbc(aes)"
 
 
-def gwbench(*words: str, timeout_s: float = 240) -> dict[str, Any]:
-    """One command: status, output, and its JSON where it wrote one."""
+def gwbench(*words: str, timeout_s: float = 240, space: NetworkNamespace | None = None) -> dict[str, Any]:
+    """One command (in a namespace): status, output, and its JSON where it wrote one."""
     with tempfile.TemporaryDirectory() as home:
         result = Path(home) / "result.json"
         environment = {**os.environ, "HOME": home, "XDG_STATE_HOME": home, "GWBENCH_SELECT": "static"}
-        done = subprocess.run(
-            [*GWBENCH, *words, *(["--json", str(result)] if "--json" not in words else [])],
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            env=environment,
-        )
+        with space.entered() if space else contextlib.nullcontext():
+            done = subprocess.run(
+                [*GWBENCH, *words, *(["--json", str(result)] if "--json" not in words else [])],
+                capture_output=True,
+                text=True,
+                timeout=timeout_s,
+                env=environment,
+            )
         print(done.stdout[-3000:], done.stderr[-2000:], flush=True)
         document = json.loads(result.read_text()) if result.exists() else None
     return {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr, "document": document}
@@ -110,6 +114,43 @@ def af_alg_depths() -> dict[str, Any]:
     return gwbench("crypto", "--provider", "af_alg", *words)
 
 
+def attach() -> dict[str, Any]:
+    """Two IKE daemons with the kernel's ESP; gwbench measures through their SAs while one of them rekeys."""
+    with contextlib.ExitStack() as stack:
+        spaces = tuple(stack.enter_context(NetworkNamespace(name)) for name in strongswan.NAMES)
+        far = f"netns /proc/{os.getpid()}/fd/{spaces[1].fd}"
+        kernel_esp.ip(spaces[0], f"link add wan type veth peer name wan {far}")
+        for i, space in enumerate(spaces):
+            kernel_esp.ip(
+                space,
+                "link set lo up",
+                f"addr add {strongswan.INNER[i]}/32 dev lo",
+                f"addr add {strongswan.OUTER[i]}/24 dev wan",
+                "link set wan up",
+                f"route add default via {strongswan.OUTER[1 - i]} dev wan",
+            )
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        left, _ = stack.enter_context(strongswan.daemons(spaces, directory, "aes128gcm16"))
+        server = spaces[1].popen(["iperf3", "-s", "-B", strongswan.INNER[1]], stdout=subprocess.DEVNULL)
+        stack.callback(server.wait)
+        stack.callback(server.kill)
+        time.sleep(2)
+        listed = gwbench("sa", "--from-kernel", space=spaces[0])
+        nowhere = gwbench("iperf", "--existing", "203.0.113.1", "--no-save", space=spaces[0])
+        rekeyed: list[str] = []
+
+        def rekey() -> None:
+            time.sleep(12)  # an interpreter starts slowly here
+            rekeyed.append(left.swanctl("--rekey", "--child", "net"))
+
+        thread = threading.Thread(target=rekey)
+        thread.start()
+        words = ["--existing", strongswan.INNER[1], "-t", "25", "--rounds", "1", "--no-save", "-b", "2M"]
+        run = gwbench("iperf", *words, space=spaces[0])
+        thread.join()
+        return {"listed": listed, "nowhere": nowhere, "run": run, "rekeyed": rekeyed}
+
+
 def run_all(file: IO[str]) -> None:
     attempt(file, "xfrm", "messages", netlink_live.messages)
     attempt(file, "xfrm", "crypto", netlink_live.crypto_list)
@@ -118,6 +159,8 @@ def run_all(file: IO[str]) -> None:
     attempt(file, "xfrm", "SIGINT", lambda: interrupted(signal.SIGINT))
     attempt(file, "xfrm", "SIGKILL", lambda: interrupted(signal.SIGKILL))
     attempt(file, "xfrm", "depth", af_alg_depths)
+    strongswan.PLUGINS = tuple(name for name in strongswan.PLUGINS if name != "kernel-libipsec")
+    attempt(file, "xfrm", "existing", attach)
 
 
 def main() -> None:
