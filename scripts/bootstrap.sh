@@ -40,7 +40,7 @@ test)
 	has file || lacks file
 	# What is exported is scraped by the real one.
 	has promtool && has prometheus || lacks prometheus
-	# strongSwan's libraries, plugins and swanctl: none of them starts a daemon (scripts/fetch_charon.sh has the rest).
+	# strongSwan's libraries, plugins and swanctl: none of them starts a daemon (scripts/fetch_deb.sh gets that).
 	has swanctl || lacks strongswan-swanctl
 	[ -e /usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so ] || lacks strongswan-libcharon libcharon-extra-plugins
 	[ -e /usr/lib/ipsec/plugins/libstrongswan-openssl.so ] || lacks libstrongswan-standard-plugins

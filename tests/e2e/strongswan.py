@@ -153,11 +153,14 @@ class Daemon:
 
 
 def executable() -> Path:
-    """The daemon, fetched when it is not there."""
-    script = ROOT / "scripts" / "fetch_charon.sh"
-    done = subprocess.run([script, ROOT / "build" / "strongswan"], capture_output=True, text=True, check=False)
+    """The daemon: installed, or Debian's package unpacked."""
+    installed, unpacked = Path("/usr/sbin/charon-systemd"), ROOT / "build" / "charon"
+    if installed.exists():
+        return installed
+    script = ROOT / "scripts" / "fetch_deb.sh"
+    done = subprocess.run([script, "charon-systemd", unpacked], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return Path(done.stdout.strip())
+    return unpacked / installed.relative_to("/")
 
 
 def negotiated(log: str) -> Keys:

@@ -8,6 +8,7 @@ makes; everything else than the matrix runs with the last.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -47,6 +48,10 @@ AF_ALG_S = 1800
 """Then it hangs; the host would wait for ever, because it sees a console that moves."""
 
 
+recorded: set[tuple[str, str]] = set()
+"""Cases that an earlier boot has run."""
+
+
 def write(file: IO[str], record: dict[str, Any]) -> None:
     """The host may read any complete line, also after a crash of this machine."""
     file.write(json.dumps(record) + "\n")
@@ -57,7 +62,7 @@ def write(file: IO[str], record: dict[str, Any]) -> None:
 def attempt(file: IO[str], kind: str, name: str, what: Callable[[], dict[str, Any]]) -> None:
     """One case: its result, or how it failed. The others go on. GWBENCH_KERNEL_ONLY leaves others out, for a person
     who looks for a fault in one."""
-    if not re.search(os.environ.get("GWBENCH_KERNEL_ONLY", ""), f"{kind} {name}"):
+    if not re.search(os.environ.get("GWBENCH_KERNEL_ONLY", ""), f"{kind} {name}") or (kind, name) in recorded:
         return
     start = time.monotonic()
     record: dict[str, Any] = {"kind": kind, "name": name}
@@ -105,7 +110,12 @@ def run_all(file: IO[str], lab: Lab, shards: list[list[Cell]], shard: int) -> No
 def main() -> None:
     results, full, shard = sys.argv[1], sys.argv[2] == "1", int(sys.argv[3])
     subprocess.run(["modprobe", "-a", *MODULES], check=True)
-    with open(results, "w") as file:
+    with open(results, "a+") as file:
+        file.seek(0)
+        for line in file:  # of a machine that died; its last line may be half a line
+            with contextlib.suppress(ValueError):
+                recorded.add((lambda record: (record["kind"], record["name"]))(json.loads(line)))
+        file.write("\n")
         machine = {"release": platform.release(), "version": platform.version(), "cpu_features": dp.cpu_features()}
         write(file, {"kind": "machine", "name": "machine", "result": machine})
         with laboratory() as lab:
