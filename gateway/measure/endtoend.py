@@ -97,8 +97,7 @@ def plan(options: Options) -> Plan:
         check_implementation([s for s in chosen if s.name != rounds.NULL_SUITE], wish)
     notes: list[str] = []
     cases = []
-    if "kernel" in options.dataplanes:
-        notes += kernel_plan.check(options.dataplanes, options.drivers, options.outer)
+    notes += kernel_plan.check(options.dataplanes, options.drivers, options.outer)
     planned = rounds.plan(
         [s.name for s in chosen], options.implementations, dataplanes=options.dataplanes, drivers=options.drivers
     )

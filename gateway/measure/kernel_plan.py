@@ -18,6 +18,12 @@ def check(dataplanes: Sequence[str], drivers: Sequence[str], outer: str = "ipv4"
     for name in dataplanes:
         if name not in DATAPLANES:
             raise UnusableError(f"no data path is called '{name}'", f"there are: {', '.join(DATAPLANES)}")
+    if not dataplanes:
+        raise UnusableError("no data path is named", f"there are: {', '.join(DATAPLANES)}")
+    if "kernel" not in dataplanes:
+        if drivers:
+            raise UnusableError("--driver is of the kernel's data path", "add --dataplane kernel")
+        return []
     if lack := kernel_lacks(socket.AF_INET6 if outer == "ipv6" else socket.AF_INET):
         raise UnusableError(lack, "use --dataplane user, or a kernel with IPsec", "kernel-lacks")
     if drivers and os.geteuid() != 0:
