@@ -33,6 +33,9 @@ from gateway.metrics.xfrm_stat import XfrmStat
 from gateway.node import privileges
 from gateway.node.process import harden
 
+NICE = 10
+"""Of this process, not of the data path's: a scrape must not make packets wait on a machine that is full."""
+
 
 def socket_path(config: Config) -> Path:
     """Of the control socket."""
@@ -66,6 +69,7 @@ def run(path: Path, sock: Path | None = None) -> None:
         appliance.start()
         privileges.drop(gateway.user or None, (privileges.CAP_NET_ADMIN,))
         harden()
+        os.nice(NICE)
         if site is not None:
             exporter.scrape()
             site.start()
