@@ -1,35 +1,45 @@
-"""Undoes what a run that was killed left on this machine: priorities of the kernel's crypto drivers (--driver).
+"""Undoes what a lost session left on a router: addresses, routes, rules, sysctls, programs in /tmp.
 
-Everything else dies with its processes. It is safe at any time, and says what it did.
+As a rule nothing is left: gwnode undoes everything by itself within seconds, even when it is killed. This is for what
+even that could not undo, such as a power cut of one half.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from pathlib import Path
 
-from gateway.errors import EXIT_OK, UnusableError
+from gateway.errors import EXIT_FAILED, EXIT_OK, UnusableError
 
-EXAMPLE = "gwbench cleanup"
+EXAMPLE = "gwbench cleanup root@192.168.1.1"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """[HOST], --json."""
-    parser.add_argument("host", nargs="?", metavar="HOST", help="a router instead of this machine")
-    parser.add_argument("-J", "--json", nargs="?", const="-", metavar="FILE", help="as JSON, to stdout without FILE")
+    """The router."""
+    parser.add_argument("host", metavar="[USER@]HOST[:PORT]", help="the router, over ssh")
+    parser.add_argument("--gwnode", default="", metavar="FILE", help="the binary for it (default: by its processor)")
+    parser.add_argument("--remote-dir", default="/tmp", metavar="DIR", help="where gwnode goes there (default: /tmp)")
+    parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="as JSON, to stdout without FILE")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replays the journal."""
-    if arguments.host:
-        # gwnode's watchdog undoes it there within seconds; this is for a router where even that was killed.
-        raise UnusableError("on a router gwnode undoes it", f"ssh {arguments.host} /tmp/gwnode cleanup")
-    from gateway.node.priorities import restore_stale
-    from gateway.output import document
+    """Prints what was undone."""
+    from gateway.peer.address import parse
+    from gateway.peer.cleanup import clean
 
-    changed = restore_stale()
+    lines, whole = clean(parse(arguments.host), arguments.gwnode, arguments.remote_dir)
     if arguments.json is not None:
-        document.write(arguments.json, {"schema": "gwbench-cleanup/1", "command": sys.argv, "priorities": changed})
+        text = json.dumps({"schema": "gwbench-cleanup/1", "undone": lines, "complete": whole}, indent=2) + "\n"
+        if arguments.json == "-":
+            sys.stdout.write(text)
+        else:
+            try:
+                Path(arguments.json).write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise UnusableError(f"cannot write {arguments.json}: {error.strerror}") from None
     if arguments.json != "-":
-        print(f"put back the priority of {', '.join(changed)}" if changed else "nothing was left here")
-    return EXIT_OK
+        for line in lines:
+            print(line)
+    return EXIT_OK if whole else EXIT_FAILED

@@ -1,4 +1,4 @@
-"""What this machine has and lacks for measuring IPsec; nothing is changed.
+"""What this machine, or a router over ssh, has and lacks for measuring IPsec; nothing is changed.
 
 Lines begin with ok, info, WARN (works, with less) or FAIL (something does not work), and end with the command that
 helps. Exit status 1 when something fails.
@@ -17,7 +17,12 @@ EXAMPLE = "gwbench doctor --json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """--json [FILE]."""
+    """A router, and --json [FILE]."""
+    parser.add_argument(
+        "host", nargs="?", metavar="[USER@]HOST[:PORT]", help="a router, over ssh (default: this machine)"
+    )
+    parser.add_argument("--gwnode", default="", metavar="FILE", help="the binary for it (default: by its processor)")
+    parser.add_argument("--remote-dir", default="/tmp", metavar="DIR", help="where gwnode goes there (default: /tmp)")
     parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="as JSON, to stdout without FILE")
 
 
@@ -25,7 +30,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the findings."""
     from gateway.doctor import FAIL, as_json, examine
 
-    findings = examine()
+    if arguments.host:
+        from gateway.peer.address import parse
+        from gateway.peer.doctor import examine as examine_router
+
+        findings = examine_router(parse(arguments.host), arguments.gwnode, arguments.remote_dir)
+    else:
+        findings = examine()
     if arguments.json is not None:
         text = json.dumps({"schema": "gwbench-doctor/1", "findings": as_json(findings)}, indent=2) + "\n"
         if arguments.json == "-":

@@ -35,13 +35,14 @@ m meminfo; c /proc/meminfo
 m mounts; c /proc/mounts
 m df; df -k "${GWBENCH_DIR:-/tmp}" 2>/dev/null
 m dir; [ -d "${GWBENCH_DIR:-/tmp}" ] && echo there; [ -w "${GWBENCH_DIR:-/tmp}" ] && echo writable
-m tun; [ -e /dev/net/tun ] && echo node; (exec 3<>/dev/net/tun) 2>/dev/null && echo opens
-[ -n "$root" ] && $root sh -c 'exec 3<>/dev/net/tun' 2>/dev/null && echo opens
+m tun; [ -c /dev/net/tun ] && echo node && (exec 3<>/dev/net/tun) 2>/dev/null && echo opens
+[ -n "$root" ] && [ -c /dev/net/tun ] && $root sh -c 'exec 3<>/dev/net/tun' 2>/dev/null && echo opens
 m iperf3; have iperf3 && iperf3 --version 2>&1
 m programs; for p in opkg apk apt-get dnf nft iptables wg gwnode sha256sum ip; do have $p && echo $p; done
 m route4; c /proc/net/route
 m route6; c /proc/net/ipv6_route
 m if6; c /proc/net/if_inet6
+m if4; have ip && ip -o -4 addr 2>/dev/null
 m fib; c /proc/net/fib_trie
 m udp; c /proc/net/udp /proc/net/udp6
 m xfrm; have ip && $root ip xfrm state 2>/dev/null | grep -c '^src'
@@ -104,8 +105,9 @@ class Facts:
     """Version, or empty."""
     programs: tuple[str, ...]
     addresses: tuple[Ip, ...]
+    device_v4: dict[str, tuple[str, ...]]
+    """Addresses by device; empty where it has no ``ip`` to ask."""
     device_v6: dict[str, tuple[str, ...]]
-    """IPv6 addresses by device."""
     routes: tuple[Route, ...]
     udp_ports: frozenset[int]
     """In use."""
@@ -216,6 +218,7 @@ def parse(name: str, answer: bytes) -> Facts:
         iperf3=iperf3[1] if iperf3 else "",
         programs=tuple(text.get("programs", "").split()),
         addresses=(*_fib(text.get("fib", "")), *local6),
+        device_v4=_if4(text.get("if4", "")),
         device_v6=v6,
         routes=(*_routes4(text.get("route4", "")), *_routes6(text.get("route6", ""))),
         udp_ports=frozenset(
@@ -271,6 +274,13 @@ def _routes6(text: str) -> list[Route]:
         network = ipaddress.IPv6Network((bytes.fromhex(row[0]), int(row[1], 16)), strict=False)
         if network.prefixlen and not network.is_multicast and not network.is_link_local:
             found.append(Route(network, row[9], set(row[4]) == {"0"}))
+    return found
+
+
+def _if4(text: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for device, address in re.findall(r"^\d+: (\S+)\s+inet (\d+\.\d+\.\d+\.\d+)/", text, re.MULTILINE):
+        found[device] = (*found.get(device, ()), address)
     return found
 
 

@@ -217,6 +217,8 @@ def _topology(options: PeerOptions, facts: Facts, line: Line, lan: str) -> tuple
     why = ""
     if not line.direct or not lan:
         why = "it is not on the same cable"
+    elif not _gateway_v4(facts, line, lan):
+        why = f"its {lan} has no IPv4 address"
     elif not line.ethernet:
         why = f"no second address can be put on {line.device}"
     if options.topology == "one-arm" and why:
@@ -232,6 +234,10 @@ def _families(facts: Facts, topology: str, lan: str) -> tuple[socket.AddressFami
     if topology == "endpoint":
         return both if facts.device_v6 else both[:1]
     return both if facts.forwards[1] and _gateway_v6(facts, lan) else both[:1]
+
+
+def _gateway_v4(facts: Facts, line: Line, lan: str) -> str:
+    return line.remote if ":" not in line.remote else next(iter(facts.device_v4.get(lan, ())), "")
 
 
 def _gateway_v6(facts: Facts, lan: str) -> str:
@@ -290,7 +296,9 @@ def _machines(router: Router, plan: Plan, console: Console, cleanup: CleanupStac
     cleanup.push(server.close, "the server's namespace")
     server.plug(setting.line.device, setting.addresses(SERVER))
     client.plug(setting.line.device, setting.addresses(PLAIN_CLIENT))
-    gateways = (setting.line.remote, _gateway_v6(plan.facts, plan.lan))[: len(setting.families)]
+    gateways = (_gateway_v4(plan.facts, setting.line, plan.lan), _gateway_v6(plan.facts, plan.lan))[
+        : len(setting.families)
+    ]
     return OneArm(setting, client, server, node, router.ssh, gateways)
 
 

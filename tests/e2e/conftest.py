@@ -103,6 +103,10 @@ class Run:
             assert time.monotonic() < deadline, f"no {needle!r} within {timeout_s} s"
             time.sleep(0.05)
 
+    def text(self) -> str:
+        """What it printed so far."""
+        return self._text(self.out)
+
     def children(self, needle: str) -> list[int]:
         """Its processes whose command line contains ``needle``."""
         found = []

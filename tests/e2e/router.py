@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,20 @@ _NODAD = 2
 
 def _script(*lines: str) -> str:
     return "\n".join(("set -e", "mount -t sysfs sysfs /sys 2>/dev/null || true", *lines))
+
+
+def _wait(until: Callable[[], bool], words: str, within_s: float = 20.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not until():
+        assert time.monotonic() < deadline, words
+        time.sleep(0.05)
+
+
+def _settled(namespace: NetworkNamespace, name: str) -> bool:
+    with namespace.entered():
+        text = Path("/proc/thread-self/net/if_inet6").read_text()
+        routes = Path("/proc/thread-self/net/ipv6_route").read_text()
+    return any(row.startswith("fe80") and row.endswith(name) for row in text.splitlines()) and name in routes
 
 
 class Router:
@@ -73,6 +88,9 @@ class Router:
                 ip.addr("add", index=index, address=addresses[0], prefixlen=PREFIX)
                 ip.addr("add", index=index, address=addresses[1], prefixlen=64, flags=_NODAD)
                 ip.link("set", index=index, state="up")
+        # Carriers come up, and with them routes and link-local addresses, some time later.
+        for namespace, name in ((self.pc, "eth0"), (self.router, "br-lan")):
+            _wait(lambda ns=namespace, n=name: _settled(ns, n), f"{name} does not come up")
         self.router.write_sysctl("net/ipv4/ip_forward", "1")
         self.router.write_sysctl("net/ipv6/conf/all/forwarding", "1")
 
@@ -133,11 +151,8 @@ class Router:
                 start_new_session=True,
             )
         self.processes.append(self.server)
-        deadline = time.monotonic() + 20
-        while not self._listens():
-            assert self.server.poll() is None, (f / "server.log").read_text()
-            assert time.monotonic() < deadline, "the ssh server does not listen"
-            time.sleep(0.05)
+        _wait(lambda: self._listens() or self.server.poll() is not None, "the ssh server does not listen")
+        assert self.server.poll() is None, (f / "server.log").read_text()
 
     def _listens(self) -> bool:
         with self.router.entered():
