@@ -54,16 +54,18 @@ def _settled(namespace: NetworkNamespace, name: str) -> bool:
 class Router:
     """Two namespaces and an ssh server. Close it."""
 
-    def __init__(self, server: str = "sshd", *, shell_root: Path | None = None) -> None:
-        """server: of SERVERS. shell_root: becomes the router's root directory (its own programs)."""
+    root = ""
+    """Its root directory as this machine sees it from the router's mounts."""
+
+    def __init__(self, server: str = "sshd") -> None:
+        """server: of SERVERS."""
         self.folder = Path(tempfile.mkdtemp(prefix="gwbench-router-"))
         self.router_tmp = self.folder / "tmp"
         self.router_tmp.mkdir(mode=0o777)
         self.namespaces: list[NetworkNamespace] = []
         self.processes: list[subprocess.Popen[Any]] = []
-        self.shell_root = shell_root
         try:
-            self.pc, self.router = NetworkNamespace("pc"), NetworkNamespace("router")
+            self.pc, self.router = NetworkNamespace("pc"), self._namespace()
             self.namespaces = [self.pc, self.router]
             self._cable()
             self._keys()
@@ -71,6 +73,9 @@ class Router:
         except BaseException:
             self.close()
             raise
+
+    def _namespace(self) -> NetworkNamespace:
+        return NetworkNamespace("router")
 
     def _cable(self) -> None:
         with self.pc.entered(), IPRoute() as ip:
@@ -151,8 +156,11 @@ class Router:
                 start_new_session=True,
             )
         self.processes.append(self.server)
+        self._await_server()
+
+    def _await_server(self) -> None:
         _wait(lambda: self._listens() or self.server.poll() is not None, "the ssh server does not listen")
-        assert self.server.poll() is None, (f / "server.log").read_text()
+        assert self.server.poll() is None, (self.folder / "server.log").read_text()
 
     def _listens(self) -> bool:
         with self.router.entered():
@@ -191,7 +199,7 @@ class Router:
             "-c",
             "ip -o addr | sed 's/ valid_lft.*//'; ip -o link | sed 's/ mtu.*//'; ip -4 route show table all; "
             "ip -6 route show table all | sed 's/ expires.*//'; ip rule; ip -6 rule; ip xfrm state; ip xfrm policy; "
-            "nft list ruleset; ls -A /tmp /run; "
+            f"nft list ruleset; ls -A {self.root}/tmp {self.root}/run {self.root}/var/run/; "
             "for f in net/ipv4/ip_forward net/ipv6/conf/all/forwarding net/ipv4/conf/all/rp_filter "
             "net/ipv4/conf/br-lan/forwarding net/ipv4/conf/br-lan/rp_filter net/ipv4/conf/br-lan/send_redirects; do "
             "echo $f $(cat /proc/sys/$f); done",
