@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-ROLES = ("plain", "null", "generic", "accelerated", "kernel")
+ROLES = ("line", "plain", "null", "integrity", "cipher", "generic", "accelerated", "kernel")
 NULL_SUITE = "null"
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class Case:
     def label(self) -> str:
         if self.dataplane == "kernel":
             return f"{self.suite} in the kernel{f' with {self.driver}' if self.driver else ''}"
-        return self.role if self.role in ("plain", "null") else f"{self.suite} {self.implementation}"
+        return self.role if self.role in ("line", "plain", "null") else f"{self.suite} {self.implementation}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,20 @@
 			12, 0                                                                                                      \
 		}                                                                                                              \
 	}
+#define CBC_ALONE(bits)                                                                                                \
+	{                                                                                                                  \
+		{"aes" #bits "-none", "cbc(aes)", "", bits / 8, 0, 0, 16, 16, 0, 1, 0}, GW_IV_CBC,                             \
+		{                                                                                                              \
+			0, 0                                                                                                       \
+		}                                                                                                              \
+	}
+#define CTR_ALONE(bits)                                                                                                \
+	{                                                                                                                  \
+		{"aes" #bits "-ctr-none", "ctr(aes)", "", bits / 8, 4, 0, 8, 4, 0, 1, 0}, GW_IV_CTR,                           \
+		{                                                                                                              \
+			0, 0                                                                                                       \
+		}                                                                                                              \
+	}
 
 static const gw_suite suites[] = {
 	GCM(128),
@@ -53,6 +67,13 @@ static const gw_suite suites[] = {
 	CBC(256, "sha1", "hmac(sha1)", 20, 12, 0, 1),
 	/* neither cipher nor integrity: the cost of the path alone */
 	{{"null", "null", "", 0, 0, 0, 0, 4, 0, 1, 0}, GW_IV_NONE, {0, 0}},
+	/* a cipher without integrity: what it costs by itself */
+	CBC_ALONE(128),
+	CBC_ALONE(192),
+	CBC_ALONE(256),
+	CTR_ALONE(128),
+	CTR_ALONE(192),
+	CTR_ALONE(256),
 };
 
 size_t gw_suite_count(void)

@@ -90,6 +90,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="implementations: generic, accelerated, a tag (aesni, vaes, ...) or driver names joined by + "
         "(default: generic,accelerated)",
     )
+    what.add_argument(
+        "--waterfall",
+        action="store_true",
+        help="the first suite step by step: line, forwarding, TUN without crypto, integrity, cipher, both",
+    )
     what.add_argument("--legacy", action="store_true", help="takes legacy suites (SHA-1) too")
     what.add_argument(
         "--rounds", type=_positive, default=3, metavar="N", help="interleaved rounds of all of them (default: 3)"
@@ -290,6 +295,8 @@ def _options(arguments: argparse.Namespace) -> Options:
         suites=tuple(arguments.suite.split(",")),
         implementations=() if arguments.impl is None else words(arguments.impl, "implementation"),
         legacy=arguments.legacy,
+        waterfall=arguments.waterfall,
+        line=not arguments.peer,
         rounds=arguments.rounds,
         repeats=-1 if arguments.repeats is None else arguments.repeats,
         dataplanes=tuple(dict.fromkeys(w.strip() for w in arguments.dataplane.split(",") if w.strip())),

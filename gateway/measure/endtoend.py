@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dataplane import DataplaneError, resolve
-from gateway import noise, rounds, validity
+from gateway import noise, rounds, validity, waterfall
 from gateway.errors import UnusableError
 from gateway.lab import gate, makers
 from gateway.lab.topology import CLIENT_V4, SERVER_V4
@@ -75,6 +75,10 @@ class Options:
     """Priorities may be changed although others use the algorithm."""
     queues: int = 1
     """Loops a gateway."""
+    waterfall: bool = False
+    """The first suite step by step instead of all suites."""
+    line: bool = True
+    """The bare line between the gateways can be measured."""
     gwnodes: makers.Commands = field(default_factory=dict)
     load: iperf3.Load = field(default_factory=lambda: iperf3.Load(SERVER_V4, CLIENT_V4))
 
@@ -98,9 +102,12 @@ def plan(options: Options) -> Plan:
     notes: list[str] = []
     cases = []
     notes += kernel_plan.check(options.dataplanes, options.drivers, options.outer)
-    planned = rounds.plan(
-        [s.name for s in chosen], options.implementations, dataplanes=options.dataplanes, drivers=options.drivers
-    )
+    names = [s.name for s in chosen]
+    planned = rounds.plan(names, options.implementations, dataplanes=options.dataplanes, drivers=options.drivers)
+    if options.waterfall:
+        if options.dataplanes != ("user",):
+            raise UnusableError("--waterfall takes gwbench's own data path apart", "without --dataplane kernel")
+        planned = waterfall.cases(names[:1], options.implementations[:1], line=options.line)
     for case in planned:
         if case.implementation == "accelerated" and not options.implementations:
             try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dataplane import find_suite
-from gateway import bound, environment, result
+from gateway import bound, environment, result, waterfall
 from gateway.cleanup import CleanupStack
 from gateway.lab import userns
 from gateway.lab.topology import OUTER_MTU, Laboratory
@@ -53,6 +53,8 @@ def run(
             checked.notes,
             verdict(measured),
         )
+        if options.waterfall:
+            document["waterfall"] = waterfall.describe(document["results"])
         console.print()
         for line in table.render(document):
             console.print(line)

@@ -6,6 +6,7 @@ The measurement (:mod:`gateway.measure.endtoend`) knows this interface only.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from gateway.errors import UnusableError
@@ -113,9 +114,12 @@ class LabMachines:
         on_interval: Callable[[Interval], None],
         watch: Callable[[], None] | None,
     ) -> iperf3.LoadReport:
-        return iperf3.run(
-            load, self._lab.client, iperf3.NamespaceServer(self._lab.server), on_interval=on_interval, watch=watch
-        )
+        client, server = self._lab.client, self._lab.server
+        if case.role == "line":
+            left, right = self._lab.sites
+            load = replace(load, client=left.outer, server=right.outer)
+            client, server = left.namespace, right.namespace
+        return iperf3.run(load, client, iperf3.NamespaceServer(server), on_interval=on_interval, watch=watch)
 
     def cpu(self) -> list[list[int]]:
         return machine.read()

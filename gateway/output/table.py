@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gateway import waterfall
+
 
 def render(result: Mapping[str, Any]) -> list[str]:
     """Lines of the table and what belongs under it; ASCII."""
@@ -18,6 +20,8 @@ def render(result: Mapping[str, Any]) -> list[str]:
     body = [_cells(row, result["ratios"], gateways, len(directions) > 1, udp) for row in rows]
     lines = _columns(head, body)
     lines.append("")
+    if "waterfall" in result:
+        lines += [*waterfall.render(result["waterfall"]), ""]
     lines.append(_machine_line(result))
     lines += _adds_up(rows)
     dirty = sum(row["dirty_rounds"] for row in rows)
@@ -38,7 +42,7 @@ def _cells(
     show_direction: bool,
     udp: bool,
 ) -> list[str]:
-    name = row["suite"] or "plain"
+    name = row["suite"] or row["role"]
     if show_direction:
         name += " <-" if row["direction"] == "reverse" else " ->"
     factor = next(
@@ -63,7 +67,7 @@ def _cells(
         text += " INVALID"
     cells = [
         name,
-        (row["implementation"] or ("no tunnel" if row["role"] == "plain" else "-")).replace("/gwbench", ""),
+        (row["implementation"] or ("no tunnel" if row["role"] in ("line", "plain") else "-")).replace("/gwbench", ""),
         text,
         "-" if factor is None else f"{factor:.2f}",
         "-" if row["share_of_plain"] is None else f"{row['share_of_plain'] * 100:.0f} %",

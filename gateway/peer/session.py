@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
-from gateway import environment, result, rounds
+from gateway import environment, result, rounds, waterfall
 from gateway.cleanup import CleanupStack
 from gateway.errors import GwbenchError, UnusableError
 from gateway.lab import userns
@@ -114,6 +114,8 @@ def run(
         [*plan.notes, *checked.notes, *left],
         laboratory.verdict(measured, where=facts.model or facts.name, split=False, then=_next_step(endpoint)),
     )
+    if options.test.waterfall:
+        document["waterfall"] = waterfall.describe(document["results"])
     document["peer"] = describe(facts, router.hello)
     for row in document["results"]:
         row["lower_bound"] = endpoint and row["role"] != "plain"

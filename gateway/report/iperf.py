@@ -27,6 +27,9 @@ def section(document: Mapping[str, Any], title: str) -> Section:
         tables.append(
             Table("Gain over generic, paired within rounds", ("", "median", "95 % from", "to", "rounds"), tuple(gains))
         )
+    if "waterfall" in document:
+        plots.insert(0, _waterfall(document["waterfall"]))
+        tables.insert(0, _steps(document["waterfall"]))
     tables += [_drops(rows, names)] if any((row["sa"] or {}).get("drops") for row in rows) else []
     return Section(
         title,
@@ -37,12 +40,26 @@ def section(document: Mapping[str, Any], title: str) -> Section:
     )
 
 
+def _waterfall(found: Mapping[str, Any]) -> Plot:
+    bars = tuple(Bar(step["step"], step["s_per_gb"], step["s_per_gb"], step["s_per_gb"]) for step in found["steps"])
+    return Plot("Where the time goes: seconds per GB, each step with all before it", "seconds per GB", bars=bars)
+
+
+def _steps(found: Mapping[str, Any]) -> Table:
+    body = [
+        (step["step"], step["suite"] or "", step["mbit_per_s"], step["s_per_gb"], step["added_s_per_gb"])
+        for step in found["steps"]
+    ]
+    title = "Steps" + (f": {found['costs_most']} costs most" if found["costs_most"] else "")
+    return Table(title, ("step", "suite", "Mbit/s", "s/GB", "added"), tuple(body), 2)
+
+
 def _names(rows: Sequence[Mapping[str, Any]], both: bool) -> list[str]:
     """One for each row, and no two the same."""
     names = []
     for row in rows:
-        name = row["suite"] or "plain"
-        if row["role"] not in ("plain", "null"):
+        name = row["suite"] or row["role"]
+        if row["role"] in ("generic", "accelerated", "kernel"):
             name += f" {row['role']}"
         if both:
             name += " <-" if row["direction"] == "reverse" else " ->"
@@ -80,7 +97,7 @@ def _cost(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Plot:
 def _over_time(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Plot:
     lines = []
     for row, name in zip(rows, names, strict=True):
-        if row["role"] == "plain" and len(rows) > 1:
+        if row["role"] in ("line", "plain") and len(rows) > 1:
             continue  # it would squeeze what is compared
         by_start: dict[int, list[Mapping[str, Any]]] = {}
         for one in row["intervals"]:

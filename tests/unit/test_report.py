@@ -151,7 +151,7 @@ def test_json_to_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("{}", "cannot be compared"), ("hello", "nothing that can be compared"), (None, "cannot read")],
+    [("{}", "cannot be compared"), ("hello", "nothing that can be compared"), (None, "no saved result")],
 )
 def test_what_is_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, words: str) -> None:
     path = tmp_path / "x.json"
