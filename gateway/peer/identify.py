@@ -38,7 +38,7 @@ m dir; [ -d "${GWBENCH_DIR:-/tmp}" ] && echo there; [ -w "${GWBENCH_DIR:-/tmp}" 
 m tun; [ -c /dev/net/tun ] && echo node && (exec 3<>/dev/net/tun) 2>/dev/null && echo opens
 [ -n "$root" ] && [ -c /dev/net/tun ] && $root sh -c 'exec 3<>/dev/net/tun' 2>/dev/null && echo opens
 m iperf3; have iperf3 && iperf3 --version 2>&1
-m programs; for p in opkg apk apt-get dnf nft iptables wg gwnode sha256sum ip; do have $p && echo $p; done
+m programs; for p in opkg apk apt-get dnf nft iptables wg gwnode sha256sum ip systemctl; do have $p && echo $p; done
 m route4; c /proc/net/route
 m route6; c /proc/net/ipv6_route
 m if6; c /proc/net/if_inet6
