@@ -4,6 +4,7 @@
 #   make cross-<target>           one of them (make -j2 helps: zig builds musl once per target, 60 s each)
 #   make icount [TARGET=a,b]      instructions per byte, into build/icount.json
 #   make icount-baseline          the counts that `make test-emulated` compares with
+#   make sizes                    what gwnode takes of a router's flash and memory, a line per target
 #   make wdr4900 [TARGET=armv7]   the WDR4900 test with an emulated gateway, in instructions of its whole process
 #   make test-emulated            vectors, differential tests and counts on every target (Debian: qemu-user, gcc)
 #
@@ -31,6 +32,14 @@ CROSS_CFLAGS := -std=gnu11 -O2 -fno-tree-vectorize -Wall -Wextra -Werror -ffunct
 CROSS_CFLAGS += -fno-unwind-tables -fno-asynchronous-unwind-tables
 # musl's CMSG_NXTHDR compares a difference with a size.
 CROSS_CFLAGS += -Wno-sign-compare
+# Small: everything but the ciphers, whose counts are pinned, and what touches each byte of a packet.
+CROSS_SMALL := core/%.c bench/%.c node/%.c esp/%.c io/%.c $(patsubst %,crypto/%.c,key registry select table known_answers%)
+CROSS_FAST  := io/checksum.c $(patsubst %,node/%.c,common icount icount_esp icount_meter)
+# The largest: what is done once a packet there too.
+CROSS_SMALL_e500v2 := crypto/transform.c crypto/ppc/aes_spe.c
+CROSS_SMALL_ppc    := $(CROSS_SMALL_e500v2)
+cross_opt = $(if $(filter $(CROSS_SMALL) $(CROSS_SMALL_$(1)),$(filter-out $(CROSS_FAST),$(2))),-Os)
+# Not -Os here: zig would link a memcpy that moves single bytes.
 CROSS_LDFLAGS := -static -s -Wl,--gc-sections
 # Procedure descriptors that no program reads: 41 KB which -s leaves in the file.
 CROSS_LDFLAGS_mips   := -Wl,-T,mk/mips.ld
@@ -38,8 +47,8 @@ CROSS_LDFLAGS_mipsel := $(CROSS_LDFLAGS_mips)
 
 CROSS_SRC := $(wildcard $(addsuffix /*.c,$(addprefix csrc/,core crypto crypto/generic esp io bench)))
 # What tests and counts implementations one by one is a binary of its own: routers do not carry it.
-NODE_TEST_SRC := $(patsubst %,csrc/node/%.c,common differential icount icount_esp icount_meter selftest test_main vectors)
-NODE_SRC := csrc/node/selftest.c $(filter-out $(NODE_TEST_SRC),$(wildcard csrc/node/*.c))
+NODE_TEST_SRC := $(patsubst %,csrc/node/%.c,common differential icount icount_esp icount_meter selftest speed test_main vectors)
+NODE_SRC := csrc/node/selftest.c csrc/node/speed.c $(filter-out $(NODE_TEST_SRC),$(wildcard csrc/node/*.c))
 # Code of one ISA goes to its own targets only (elsewhere it would compile to nothing).
 CROSS_SRC_x86_64  := $(wildcard csrc/crypto/x86/*.[cS])
 CROSS_SRC_armv7   := $(wildcard csrc/crypto/arm/*.[cS])
@@ -47,21 +56,23 @@ CROSS_SRC_aarch64 := $(wildcard csrc/crypto/aarch64/*.[cS])
 CROSS_SRC_e500v2  := $(wildcard csrc/crypto/ppc/*.[cS])
 CROSS_SRC_ppc     := $(wildcard csrc/crypto/ppc/*.[cS])
 
-.PHONY: cross icount icount-baseline wdr4900 test-emulated
-cross: $(CROSS_TARGETS:%=cross-%)
+.PHONY: cross sizes icount icount-baseline wdr4900 test-emulated
+cross: build/cross/SHA256SUMS
+build/cross/SHA256SUMS: $(CROSS_TARGETS:%=build/cross/%/gwnode) $(CROSS_TARGETS:%=build/cross/%/gwnode-test)
+	@cd $(@D) && sha256sum $(patsubst $(@D)/%,%,$(sort $^)) > $(@F)
 
 define CROSS_template
 .PHONY: cross-$(1)
 cross-$(1): build/cross/$(1)/gwnode build/cross/$(1)/gwnode-test
 CROSS_LIB_$(1) := $$(patsubst csrc/%,build/cross/$(1)/%.o,$$(CROSS_SRC) $$(CROSS_SRC_$(1)))
 CROSS_OBJ_$(1) := $$(CROSS_LIB_$(1)) $$(patsubst csrc/%,build/cross/$(1)/%.o,$$(sort $$(NODE_SRC) $$(NODE_TEST_SRC)))
-build/cross/$(1)/gwnode: $$(NODE_SRC:csrc/%=build/cross/$(1)/%.o)
-build/cross/$(1)/gwnode-test: $$(NODE_TEST_SRC:csrc/%=build/cross/$(1)/%.o)
-build/cross/$(1)/gwnode build/cross/$(1)/gwnode-test: $$(CROSS_LIB_$(1))
+build/cross/$(1)/gwnode: $$(NODE_SRC:csrc/%=build/cross/$(1)/%.o) $$(filter-out %/crypto/table.c.o,$$(CROSS_LIB_$(1)))
+build/cross/$(1)/gwnode-test: $$(NODE_TEST_SRC:csrc/%=build/cross/$(1)/%.o) $$(CROSS_LIB_$(1))
+build/cross/$(1)/gwnode build/cross/$(1)/gwnode-test:
 	$$(CROSS_CC) $$(ZIG_FLAGS_$(1)) $$(CROSS_CFLAGS) $$(CROSS_LDFLAGS) $$(CROSS_LDFLAGS_$(1)) -o $$@ $$^
 build/cross/$(1)/%.o: csrc/% mk/cross.mk
 	@mkdir -p $$(@D)
-	$$(CROSS_CC) $$(ZIG_FLAGS_$(1)) $$(CROSS_CFLAGS) -MMD -MP -c -o $$@ $$<
+	$$(CROSS_CC) $$(ZIG_FLAGS_$(1)) $$(CROSS_CFLAGS) $$(call cross_opt,$(1),$$*) -MMD -MP -c -o $$@ $$<
 -include $$(CROSS_OBJ_$(1):.o=.d)
 endef
 $(foreach t,$(CROSS_TARGETS),$(eval $(call CROSS_template,$(t))))
@@ -73,6 +84,9 @@ icount: $(patsubst %,cross-%,$(sort $(ICOUNT_TARGETS:aarch64-%=aarch64)))
 
 icount-baseline: cross
 	$(CROSS_PYTHON) tests/emulated/icount_baseline.py $(ICOUNT_TARGETS)
+
+sizes: cross | dev
+	@$(CROSS_PYTHON) tests/emulated/sizes.py
 
 wdr4900: cross-$(or $(TARGET),e500v2) | dev
 	$(CROSS_PYTHON) tests/emulated/wdr4900.py --target $(or $(TARGET),e500v2)

@@ -26,7 +26,7 @@ void process_harden(void)
 		(void)!write(fd, "1000", 4);
 		close(fd);
 	}
-	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)prlimit(0, RLIMIT_CORE, &none, NULL); /* setrlimit drags in what sets it for every thread */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 

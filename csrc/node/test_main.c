@@ -13,6 +13,7 @@ static const struct {
 	const char *help;
 } commands[] = {
 	{"selftest", node_selftest, "known answers of every implementation that this CPU can run"},
+	{"crypto", node_crypto, "[ALGORITHM|TAG]: MB/s of every implementation, also of what ESP has no use for"},
 	{"vectors", node_vectors, "test cases as lines on stdin, answers as lines on stdout"},
 	{"differential", node_differential, "[--seed N] [--rounds N] [--impl DRIVER]: all against generic"},
 	{"icount", node_icount, "[--impl DRIVER]: executed instructions, under qemu with the icount plugin"},

@@ -22,7 +22,7 @@ CROSS_BUILD = ROOT / "build" / "cross"
 # What a CPU without the Crypto Extensions (and newer hash instructions) lacks, by gwnode's names.
 NO_CRYPTO_EXTENSIONS = "aes,pmull,sha1,sha2,sha512,sha3"
 
-TEST_COMMANDS = ("vectors", "differential", "icount")
+TEST_COMMANDS = ("vectors", "differential", "icount", "selftest")
 
 
 @dataclass(frozen=True)

@@ -301,8 +301,11 @@
 	leave	\name
 .endm
 
+/* Apart, so that a gateway, which has no use for it, is linked without. */
+	.section .text.xts, "ax", @progbits
 	xts	gw_aes_neon_xts_encrypt4, encrypt4
 	xts	gw_aes_neon_xts_decrypt4, decrypt4
+	.text
 
 /* ---- CBC encryption of four packets. x0: four outputs, x1: four inputs, x2: blocks in each, x6: four chains ---- */
 

@@ -3,6 +3,7 @@
  */
 #if defined(__aarch64__)
 
+#include "../gcm.h"
 #include "aes_neon.h"
 #include "ghash_neon.h"
 
@@ -22,87 +23,48 @@ static int gcm_setkey(void *ctx, const uint8_t *key, size_t len)
 	return 0;
 }
 
-static void hash_lengths(const gcm_key *k, uint8_t y[16], uint64_t a_bytes, uint64_t c_bytes)
+static void block(const void *key, const uint8_t in[16], uint8_t out[16])
 {
-	uint8_t lengths[16];
-	gw_store_be64(lengths, a_bytes * 8);
-	gw_store_be64(lengths + 8, c_bytes * 8);
-	gw_ghash_neon(&k->ghash, y, lengths, 16);
-}
-
-static void first_counter(const gcm_key *k, const gw_op *op, uint8_t j0[16])
-{
-	memset(j0, 0, 16);
-	if (op->iv_len == 12) {
-		memcpy(j0, op->iv, 12);
-		j0[15] = 1;
-	} else {
-		gw_ghash_neon(&k->ghash, j0, op->iv, op->iv_len);
-		hash_lengths(k, j0, 0, op->iv_len);
-	}
+	gw_aes_neon_encrypt_block(&((const gcm_key *)key)->aes, in, out);
 }
 
 /* The low 32 bits of the counter wrap by themselves: groups stop there. */
-static void crypt(const gcm_key *k, const gw_op *op, const uint8_t j0[16])
+static void ctr(const void *key, uint8_t block_of[16], const uint8_t *in, uint8_t *out, size_t left)
 {
-	uint64_t counter[2] = {gw_load_be64(j0), gw_load_be64(j0 + 8)};
+	const gw_aes_neon_key *k = &((const gcm_key *)key)->aes;
+	uint64_t counter[2] = {gw_load_be64(block_of), gw_load_be64(block_of + 8)};
 	const uint64_t fixed = counter[1] & ~(uint64_t)0xffffffff;
-	uint8_t *out = op->out;
-	counter[1] = fixed | (uint32_t)(counter[1] + 1);
-	for (uint32_t s = 0; s < op->n_in; s++) {
-		const uint8_t *in = op->in[s].data;
-		size_t left = op->in[s].len;
-		while (left > 0) {
-			const size_t before_wrap = (size_t)(((uint64_t)1 << 32) - (uint32_t)counter[1]);
-			const size_t groups = left / 64 < before_wrap / 4 ? left / 64 : before_wrap / 4;
-			const size_t len = groups > 0 ? 64 * groups : left < 16 ? left : 16;
-			if (groups > 0) {
-				gw_aes_neon_ctr4(out, in, groups, k->aes.enc, k->aes.rounds, &gw_aes_neon_table_of[0], counter);
-			} else {
-				gw_aes_neon_ctr_one(out, in, len, &k->aes, counter);
-				counter[1]++;
-			}
-			counter[1] = fixed | (uint32_t)counter[1];
-			in += len, out += len, left -= len;
+	while (left > 0) {
+		const size_t before_wrap = (size_t)(((uint64_t)1 << 32) - (uint32_t)counter[1]);
+		const size_t groups = left / 64 < before_wrap / 4 ? left / 64 : before_wrap / 4;
+		const size_t len = groups > 0 ? 64 * groups : left < 16 ? left : 16;
+		if (groups > 0) {
+			gw_aes_neon_ctr4(out, in, groups, k->enc, k->rounds, &gw_aes_neon_table_of[0], counter);
+		} else {
+			gw_aes_neon_ctr_one(out, in, len, k, counter);
+			counter[1]++;
 		}
+		counter[1] = fixed | (uint32_t)counter[1];
+		in += len, out += len, left -= len;
 	}
+	gw_store_be32(block_of + 12, (uint32_t)counter[1]);
 }
 
-static void full_tag(const gcm_key *k, const gw_op *op, const uint8_t j0[16], uint8_t y[16])
+static void ghash(const void *key, uint8_t y[16], const uint8_t *data, size_t len)
 {
-	uint8_t mask[16];
-	gw_aes_neon_encrypt_block(&k->aes, j0, mask);
-	hash_lengths(k, y, op->aad_len, gw_op_len(op));
-	gw_xor16(y, y, mask);
+	gw_ghash_neon(&((const gcm_key *)key)->ghash, y, data, len);
 }
+
+static const gw_gcm gcm = {.block = block, .ctr = ctr, .ghash = ghash};
 
 static void seal(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) {
-		const gcm_key *k = ops->key;
-		uint8_t j0[16], y[16] = {0};
-		first_counter(k, ops, j0);
-		crypt(k, ops, j0);
-		gw_ghash_neon(&k->ghash, y, ops->aad, ops->aad_len);
-		gw_ghash_neon(&k->ghash, y, ops->out, gw_op_len(ops));
-		full_tag(k, ops, j0, y);
-		memcpy(ops->tag, y, ops->tag_len);
-		ops->status = 0;
-	}
+	gw_gcm_seal(&gcm, ops, n);
 }
 
 static void open_(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) {
-		const gcm_key *k = ops->key;
-		uint8_t j0[16], y[16] = {0};
-		first_counter(k, ops, j0);
-		gw_ghash_neon(&k->ghash, y, ops->aad, ops->aad_len);
-		for (uint32_t s = 0; s < ops->n_in; s++) gw_ghash_neon(&k->ghash, y, ops->in[s].data, ops->in[s].len);
-		full_tag(k, ops, j0, y);
-		ops->status = gw_equal_ct(y, ops->tag, ops->tag_len) ? 0 : -EBADMSG;
-		if (ops->status == 0) crypt(k, ops, j0);
-	}
+	gw_gcm_open(&gcm, ops, n);
 }
 
 const gw_impl gw_impl_gcm_aes_neon = {

@@ -11,25 +11,29 @@
 #define WORD(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
 #define E0(s)   WORD(X2(s), s, s, X2(s) ^ (s))
-#define E1(s)   WORD(X2(s) ^ (s), X2(s), s, s)
-#define E2(s)   WORD(s, X2(s) ^ (s), X2(s), s)
-#define E3(s)   WORD(s, s, X2(s) ^ (s), X2(s))
 #define MUL9(s) (X8(s) ^ (s))
 #define MULB(s) (X8(s) ^ X2(s) ^ (s))
 #define MULD(s) (X8(s) ^ X4(s) ^ (s))
 #define MULE(s) (X8(s) ^ X4(s) ^ X2(s))
 #define D0(s)   WORD(MULE(s), MUL9(s), MULD(s), MULB(s))
-#define D1(s)   WORD(MULB(s), MULE(s), MUL9(s), MULD(s))
-#define D2(s)   WORD(MULD(s), MULB(s), MULE(s), MUL9(s))
-#define D3(s)   WORD(MUL9(s), MULD(s), MULB(s), MULE(s))
 #define BYTE(s) s
 
-static const uint32_t te[4][256]
-	__attribute__((aligned(64))) = {{GW_AES_SBOX(E0)}, {GW_AES_SBOX(E1)}, {GW_AES_SBOX(E2)}, {GW_AES_SBOX(E3)}};
-static const uint32_t td[4][256] __attribute__((aligned(64))) = {
-	{GW_AES_INV_SBOX(D0)}, {GW_AES_INV_SBOX(D1)}, {GW_AES_INV_SBOX(D2)}, {GW_AES_INV_SBOX(D3)}};
 static const uint8_t sbox[256] __attribute__((aligned(64))) = {GW_AES_SBOX(BYTE)};
 static const uint8_t inv_sbox[256] __attribute__((aligned(64))) = {GW_AES_INV_SBOX(BYTE)};
+
+/* Filled at start: 8 KiB that a router's flash need not hold. */
+static uint32_t te[4][256] __attribute__((aligned(64))), td[4][256] __attribute__((aligned(64)));
+
+static __attribute__((constructor, cold)) void fill_tables(void)
+{
+	for (uint32_t i = 0; i < 256; i++) {
+		const uint32_t s = sbox[i], v = inv_sbox[i], e = E0(s), d = D0(v);
+		for (uint32_t j = 0; j < 4; j++) { /* table j stands j bytes further */
+			te[j][i] = e >> 8 * j | (uint32_t)((uint64_t)e << (32 - 8 * j));
+			td[j][i] = d >> 8 * j | (uint32_t)((uint64_t)d << (32 - 8 * j));
+		}
+	}
+}
 
 static uint32_t sub_word(uint32_t w)
 {

@@ -2,7 +2,7 @@
  * GCM (SP 800-38D) from bit-sliced AES and GHASH by multiplication with holes: constant-time C.
  */
 #include "../block.h"
-#include "../spans.h"
+#include "../gcm.h"
 #include "aes_ct.h"
 #include "ghash_ct.h"
 
@@ -24,84 +24,47 @@ static int setkey(void *ctx, const uint8_t *key, size_t len)
 	return 0;
 }
 
-static void ghash_lengths(const gcm_key *k, uint8_t y[16], uint64_t a_bytes, uint64_t c_bytes)
+static void block(const void *key, const uint8_t in[16], uint8_t out[16])
 {
-	uint8_t lengths[16];
-	gw_store_be64(lengths, a_bytes * 8);
-	gw_store_be64(lengths + 8, c_bytes * 8);
-	gw_ghash_ct_update(&k->ghash, y, lengths, 16);
+	uint8_t four[64] = {0};
+	memcpy(four, in, 16);
+	gw_aes_ct_encrypt4(&((const gcm_key *)key)->aes, four);
+	memcpy(out, four, 16);
+	gw_wipe(four, sizeof four);
 }
 
-static void first_counter(const gcm_key *k, const gw_op *op, uint8_t j0[16])
+static void ctr(const void *key, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len)
 {
-	memset(j0, 0, 16);
-	if (op->iv_len == 12) {
-		memcpy(j0, op->iv, 12);
-		j0[15] = 1;
-	} else {
-		gw_ghash_ct_update(&k->ghash, j0, op->iv, op->iv_len);
-		ghash_lengths(k, j0, 0, op->iv_len);
-	}
-}
-
-/* The counter blocks after j0; four never straddle two spans. */
-static void crypt_bytes(const gcm_key *k, const gw_op *op, const uint8_t j0[16])
-{
-	uint8_t counter[16], stream[64], *out = op->out;
-	memcpy(counter, j0, 16);
-	for (uint32_t s = 0; s < op->n_in; s++) {
-		const uint8_t *in = op->in[s].data;
-		for (size_t left = op->in[s].len; left > 0;) {
-			const size_t m = left < 64 ? left : 64;
-			for (size_t i = 0; i < 4; i++) {
-				gw_ctr32_add(counter, 1);
-				memcpy(stream + 16 * i, counter, 16);
-			}
-			gw_aes_ct_encrypt4(&k->aes, stream);
-			gw_xor_bytes(out, in, stream, m);
-			in += m, out += m, left -= m;
+	uint8_t stream[64];
+	while (len > 0) {
+		const size_t m = len < 64 ? len : 64;
+		for (size_t i = 0; i < 4; i++) {
+			memcpy(stream + 16 * i, counter, 16);
+			gw_ctr32_add(counter, 1);
 		}
+		gw_aes_ct_encrypt4(&((const gcm_key *)key)->aes, stream);
+		gw_xor_bytes(out, in, stream, m);
+		in += m, out += m, len -= m;
 	}
 	gw_wipe(stream, sizeof stream);
 }
 
-static void full_tag(const gcm_key *k, const gw_op *op, const uint8_t j0[16], uint8_t y[16])
+static void ghash(const void *key, uint8_t y[16], const uint8_t *data, size_t len)
 {
-	uint8_t mask[64] = {0};
-	memcpy(mask, j0, 16);
-	gw_aes_ct_encrypt4(&k->aes, mask);
-	ghash_lengths(k, y, op->aad_len, gw_op_len(op));
-	gw_xor16(y, y, mask);
-	gw_wipe(mask, sizeof mask);
+	gw_ghash_ct_update(&((const gcm_key *)key)->ghash, y, data, len);
 }
+
+/* Four counters at a time never straddle two spans: all but the last are multiples of 64 bytes. */
+static const gw_gcm gcm = {.block = block, .ctr = ctr, .ghash = ghash};
 
 static void seal(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) {
-		const gcm_key *k = (const gcm_key *)ops->key;
-		uint8_t j0[16], y[16] = {0};
-		first_counter(k, ops, j0);
-		crypt_bytes(k, ops, j0);
-		gw_ghash_ct_update(&k->ghash, y, ops->aad, ops->aad_len);
-		gw_ghash_ct_update(&k->ghash, y, ops->out, gw_op_len(ops));
-		full_tag(k, ops, j0, y);
-		memcpy(ops->tag, y, ops->tag_len);
-		ops->status = 0;
-	}
+	gw_gcm_seal(&gcm, ops, n);
 }
 
 static void open_(gw_op *ops, size_t n)
 {
-	for (; n > 0; n--, ops++) {
-		const gcm_key *k = (const gcm_key *)ops->key;
-		uint8_t j0[16], y[16] = {0};
-		first_counter(k, ops, j0);
-		gw_ghash_ct_update(&k->ghash, y, ops->aad, ops->aad_len);
-		for (uint32_t s = 0; s < ops->n_in; s++) gw_ghash_ct_update(&k->ghash, y, ops->in[s].data, ops->in[s].len);
-		full_tag(k, ops, j0, y);
-		ops->status = gw_equal_ct(y, ops->tag, ops->tag_len) ? 0 : -EBADMSG;
-		if (ops->status == 0) crypt_bytes(k, ops, j0);
-	}
+	gw_gcm_open(&gcm, ops, n);
 }
 
 const gw_impl gw_impl_gcm_aes_ct = {

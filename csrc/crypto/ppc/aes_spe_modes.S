@@ -175,8 +175,11 @@
 	LEAVE_LR
 .endm
 
+/* Apart, so that a gateway, which has no use for it, is linked without. */
+	.section .text.xts, "ax", @progbits
 	XTS gw_spe_aes_xts_enc, E, core_enc
 	XTS gw_spe_aes_xts_dec, D, core_dec
+	.text
 
 /* r3: an AES table, whose 256 cache lines are asked for. */
 	FUNC gw_spe_prefetch

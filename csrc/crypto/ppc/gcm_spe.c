@@ -4,8 +4,7 @@
 #if defined(__powerpc__) && !defined(__powerpc64__)
 #include "spe.h"
 
-#include "../block.h"
-#include "../spans.h"
+#include "../gcm.h"
 
 #define HALF_BYTES  4096 /* of the table, and its alignment */
 #define TABLE_BYTES (2 * HALF_BYTES)
@@ -60,87 +59,41 @@ static int setkey(void *ctx, const uint8_t *key, size_t len)
 	return 0;
 }
 
-/* The last partial block is padded with zeros. */
-static __attribute__((noinline)) void ghash(const gcm_key *k, uint32_t y[4], const uint8_t *data, size_t len)
+static void block(const void *key, const uint8_t in[16], uint8_t out[16])
+{
+	const gw_spe_aes_key *k = &((const gcm_key *)key)->aes;
+	gw_spe_aes_ecb_enc(k->enc, in, out, 1, gw_spe_aes_te, k->rounds);
+}
+
+static void ctr(const void *key, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len)
+{
+	gw_spe_ctr_bytes(&((const gcm_key *)key)->aes, counter, true, in, out, len);
+}
+
+static void ghash(const void *key, uint8_t y[16], const uint8_t *data, size_t len)
 {
 	const size_t blocks = len / 16, tail = len % 16;
-	if (blocks > 0) gw_spe_ghash(y, table_of(k), data, blocks);
+	uint64_t *table = table_of(key);
+	if (blocks > 0) gw_spe_ghash((uint32_t *)(void *)y, table, data, blocks);
 	if (tail > 0) {
 		uint8_t last[16] = {0};
 		memcpy(last, data + 16 * blocks, tail);
-		gw_spe_ghash(y, table_of(k), last, 1);
+		gw_spe_ghash((uint32_t *)(void *)y, table, last, 1);
 	}
 }
 
-static void ghash_lengths(const gcm_key *k, uint32_t y[4], uint64_t a_bytes, uint64_t c_bytes)
-{
-	uint64_t lengths[2] = {a_bytes * 8, c_bytes * 8}; /* big-endian by nature */
-	gw_spe_ghash(y, table_of(k), (const uint8_t *)lengths, 1);
-}
-
-static void first_counter(const gcm_key *k, const gw_op *op, uint8_t j0[16])
-{
-	if (op->iv_len == 12) {
-		memcpy(j0, op->iv, 12);
-		gw_store_be32(j0 + 12, 1);
-	} else {
-		uint32_t y[4] = {0};
-		ghash(k, y, op->iv, op->iv_len);
-		ghash_lengths(k, y, 0, op->iv_len);
-		memcpy(j0, y, 16);
-	}
-}
-
-static __attribute__((noinline)) void crypt_bytes(const gcm_key *k, const gw_op *op, const uint8_t j0[16])
-{
-	uint8_t counter[16], *out = op->out;
-	memcpy(counter, j0, 16);
-	gw_ctr32_add(counter, 1);
-	for (uint32_t s = 0; s < op->n_in; s++) {
-		gw_spe_ctr_bytes(&k->aes, counter, true, op->in[s].data, out, op->in[s].len);
-		out += op->in[s].len;
-	}
-}
-
-static __attribute__((noinline)) void full_tag(const gcm_key *k, const gw_op *op, const uint8_t j0[16], uint32_t y[4])
-{
-	uint8_t mask[16];
-	gw_spe_aes_ecb_enc(k->aes.enc, j0, mask, 1, gw_spe_aes_te, k->aes.rounds);
-	ghash_lengths(k, y, op->aad_len, gw_op_len(op));
-	gw_xor16((uint8_t *)y, (const uint8_t *)y, mask);
-}
+static const gw_gcm gcm = {.block = block, .ctr = ctr, .ghash = ghash};
 
 static void seal(gw_op *ops, size_t n)
 {
 	gw_spe_warm(gw_spe_aes_te, ops, n);
-	for (; n > 0; n--, ops++) {
-		const gcm_key *k = (const gcm_key *)ops->key;
-		uint8_t j0[16];
-		uint32_t y[4] = {0};
-		first_counter(k, ops, j0);
-		crypt_bytes(k, ops, j0);
-		ghash(k, y, ops->aad, ops->aad_len);
-		ghash(k, y, ops->out, gw_op_len(ops));
-		full_tag(k, ops, j0, y);
-		memcpy(ops->tag, y, ops->tag_len);
-		ops->status = 0;
-	}
+	gw_gcm_seal(&gcm, ops, n);
 }
 
 static void open_(gw_op *ops, size_t n)
 {
 	gw_spe_warm(gw_spe_aes_te, ops, n);
-	for (; n > 0; n--, ops++) {
-		const gcm_key *k = (const gcm_key *)ops->key;
-		uint8_t j0[16];
-		uint32_t y[4] = {0};
-		first_counter(k, ops, j0);
-		ghash(k, y, ops->aad, ops->aad_len);
-		for (uint32_t s = 0; s < ops->n_in; s++) ghash(k, y, ops->in[s].data, ops->in[s].len);
-		full_tag(k, ops, j0, y);
-		ops->status = gw_equal_ct(y, ops->tag, ops->tag_len) ? 0 : -EBADMSG;
-		if (ops->status == 0) crypt_bytes(k, ops, j0);
-	}
+	gw_gcm_open(&gcm, ops, n);
 }
 
 const gw_impl gw_impl_gcm_aes_spe = {
