@@ -131,13 +131,15 @@ def typical_spread(rows: Sequence[Sequence[float]]) -> float | None:
 
 
 def change(
-    before: Sequence[float], after: Sequence[float], *, floor: float, typical: float | None = None
+    before: Sequence[float], after: Sequence[float], *, floor: float, typical: float | None = None, rows: int = 1
 ) -> Change | None:
     """Did it move? None when a side has no samples or is 0.
 
     The interval comes from a parametric bootstrap of both medians with each side's own relative spread, but at least
     ``typical`` (see :func:`typical_spread`). A change counts as moved when its interval leaves 1 out and it is larger
-    than ``floor`` (relative, 0.02 is 2 %); where no spread is known, ``floor`` alone decides.
+    than ``floor`` (relative, 0.02 is 2 %); where no spread is known, ``floor`` alone decides. rows: how many are judged
+    together. Of twenty rows one leaves its 95 % interval by chance, so with many the change must stand further out:
+    none of them moves by chance with probability LEVEL (Bonferroni).
     """
     if not before or not after:
         return None
@@ -159,4 +161,12 @@ def change(
 
     ratios = [ratio * draw(spreads[1], len(after)) / draw(spreads[0], len(before)) for _ in range(_RESAMPLES)]
     interval = _percentiles(ratios)
-    return Change(first, second, ratio, interval, large and not interval.holds(1))
+    return Change(first, second, ratio, interval, large and not interval.holds(1) and _beyond(ratios, rows))
+
+
+def _beyond(ratios: Sequence[float], rows: int) -> bool:
+    """Is 1 outside the interval that holds for ``rows`` rows together? By the normal distribution of the logarithms:
+    resamples would have to be many more to reach so far."""
+    logs = [math.log(ratio) for ratio in ratios]
+    limit = statistics.NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / max(1, rows))
+    return abs(statistics.fmean(logs)) > limit * statistics.stdev(logs)

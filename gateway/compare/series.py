@@ -99,7 +99,7 @@ def compare(before: Series, after: Series, noise: float | None = None) -> Compar
     moved = []
     for key in both:
         first, second = earlier[key], later[key]
-        found = change(first.samples, second.samples, floor=floor, typical=typical)
+        found = change(first.samples, second.samples, floor=floor, typical=typical, rows=len(both))
         if not first.valid and second.valid:
             second = Row(second.key, second.unit, second.samples, second.more_is_better, False, second.implementation)
         moved.append(Moved(second, found, (first.implementation, second.implementation)))

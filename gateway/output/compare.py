@@ -71,8 +71,9 @@ def summary(comparison: Comparison) -> list[str]:
         )
     else:
         lines += wrap(
-            f"Noise: a row varies by {comparison.typical:.1%} from run to run (median); moved is what has 1 outside "
-            f"its 95 % interval and changes by more than {comparison.floor:.1%}."
+            f"Noise: a row varies by {comparison.typical:.1%} from run to run (median); moved is what changes by "
+            f"more than {comparison.floor:.1%} and stands so far out that with {len(comparison.rows)} rows none would "
+            "by chance (95 %)."
         )
     for name, left in (("before", comparison.only_before), ("after", comparison.only_after)):
         if left:

@@ -119,6 +119,18 @@ def test_two_runs_of_the_same_thing_are_not_called_different(n: int) -> None:
     assert moved / total < 0.07
 
 
+def test_of_many_rows_none_moves_by_chance() -> None:
+    rng, alarms = random.Random(7), 0
+    for _ in range(8):
+        before, after = runs(rng, 24, 5, 0.05), runs(rng, 24, 5, 0.05)
+        typical = stats.typical_spread(before + after)
+        changes = [stats.change(a, b, floor=0.01, typical=typical, rows=24) for a, b in zip(before, after, strict=True)]
+        alarms += any(one is not None and one.moved for one in changes)
+    assert alarms <= 1
+    found = stats.change([100.0, 101, 99], [80.0, 81, 79], floor=0.01, typical=0.02, rows=24)
+    assert found is not None and found.moved
+
+
 @pytest.mark.parametrize("n", [3, 5])
 def test_twenty_percent_is_found(n: int) -> None:
     rng, moved = random.Random(n), 0

@@ -21,7 +21,7 @@ def found() -> Boot:
 
 
 def rows(run: dict[str, Any]) -> list[dict[str, Any]]:
-    assert run["status"] == 0, run["stdout"] + run["stderr"]
+    assert run["status"] == 0, run["output"]
     result: list[dict[str, Any]] = run["document"]["results"]
     assert all(row["valid"] for row in result), json.dumps(result)[:4000]
     return result
@@ -89,7 +89,7 @@ def test_priorities_come_back(found: Boot, signal: str) -> None:
 
 def test_af_alg_at_depth(found: Boot) -> None:
     run = found.result("xfrm", "depth")
-    assert run["status"] == 0, run["stdout"] + run["stderr"]
+    assert run["status"] == 0, run["output"]
     document = run["document"]
     table = document["rows"]
     assert {row["depth"] for row in table} == {1, 4, 16}
@@ -97,15 +97,15 @@ def test_af_alg_at_depth(found: Boot) -> None:
     assert {row["algorithm"] for row in table} == {"cbc(aes)", "gcm(aes)", "sha256"}
     for row in table:
         assert row["ops"] > 0 and 0 < row["latency_us"]["p50"] <= row["latency_us"]["p99"] <= row["latency_us"]["max"]
-    assert document["crossovers"] and "Crossover" in run["stdout"]
+    assert document["crossovers"] and "Crossover" in run["output"]
 
 
 def test_sas_of_an_ike_daemon_over_a_rekey(found: Boot) -> None:
     result = found.result("xfrm", "existing")
     listed = result["listed"]
     assert listed["status"] == 0 and len(listed["document"]["sas"]) == 2
-    assert "rfc4106(gcm(aes)) 160 bit" in listed["stdout"] and "UDP 4500-4500" in listed["stdout"]
-    assert result["nowhere"]["status"] == 2 and "no IPsec policy takes packets" in result["nowhere"]["stderr"]
+    assert "rfc4106(gcm(aes)) 160 bit" in listed["output"] and "UDP 4500-4500" in listed["output"]
+    assert result["nowhere"]["status"] == 2 and "no IPsec policy takes packets" in result["nowhere"]["output"]
     (row,) = rows(result["run"])
     assert row["role"] == "existing" and row["sa"]["new_sas"] == 2 and len(row["sa"]["spis"]) == 2
     assert "completed successfully" in result["rekeyed"][0]

@@ -30,22 +30,30 @@ MORE = ("algif_hash", "aesni_intel", "sha256_ssse3", "ghash_clmulni_intel", "dum
 GWBENCH = [str(Path(sys.executable).parent / "gwbench")]
 
 
-def gwbench(*words: str, timeout_s: float = 240, space: NetworkNamespace | None = None) -> dict[str, Any]:
+def gwbench(*words: str, timeout_s: float = 900, space: NetworkNamespace | None = None) -> dict[str, Any]:
     """One command (in a namespace): status, output, and its JSON where it wrote one."""
     with tempfile.TemporaryDirectory() as home:
         result = Path(home) / "result.json"
         environment = {**os.environ, "HOME": home, "XDG_STATE_HOME": home, "GWBENCH_SELECT": "static"}
         with space.entered() if space else contextlib.nullcontext():
-            done = subprocess.run(
+            process = subprocess.Popen(
                 [*GWBENCH, *words, *(["--json", str(result)] if "--json" not in words else [])],
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 text=True,
-                timeout=timeout_s,
                 env=environment,
             )
-        print(done.stdout[-3000:], done.stderr[-2000:], flush=True)
+        assert process.stdout is not None
+        timer = threading.Timer(timeout_s, process.kill)
+        timer.start()
+        lines = []
+        for line in process.stdout:  # onto the console: the host takes silence for a hang
+            print(line, end="", flush=True)
+            lines.append(line)
+        status = process.wait()
+        timer.cancel()
         document = json.loads(result.read_text()) if result.exists() else None
-    return {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr, "document": document}
+    return {"status": status, "output": "".join(lines), "document": document}
 
 
 def iperf(*words: str) -> dict[str, Any]:
