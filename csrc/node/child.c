@@ -128,6 +128,18 @@ int node_iperf3(node *n, node_failure *f)
 	return 0;
 }
 
+/* "  0: 0100007F:1451 00000000:0000 0A ...": numbers, local and remote ends, state. Not sscanf: it brings reading of
+ * long doubles with it, in software 25 KB of a router's flash. */
+static bool line_listens(const char *line, unsigned port)
+{
+	const char *at = strchr(line, ':');
+	char *end;
+	if (!at || !(at = strchr(at + 1, ':')) || strtoul(at + 1, &end, 16) != port) return false;
+	if (!(at = strchr(end, ':'))) return false;
+	(void)strtoul(at + 1, &end, 16);
+	return strtoul(end, NULL, 16) == TCP_LISTEN;
+}
+
 /* By the kernel's table of sockets, not by what iperf3 prints: that differs between versions. */
 static bool listens(unsigned port)
 {
@@ -137,10 +149,7 @@ static bool listens(unsigned port)
 
 	for (size_t i = 0; i < 2 && !found; i++) {
 		FILE *file = fopen(tables[i], "re");
-		unsigned at, state;
-		while (file && !found && fgets(line, sizeof line, file))
-			found = sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &at, &state) == 2 && at == port &&
-					state == TCP_LISTEN;
+		while (file && !found && fgets(line, sizeof line, file)) found = line_listens(line, port);
 		if (file) fclose(file);
 	}
 	return found;
