@@ -186,7 +186,7 @@ class Router:
             capture_output=True,
             text=True,
             env={"PATH": _PATH},
-            timeout=30,
+            timeout=150,
             check=False,
         )
         assert not check or done.returncode == 0, done.stdout + done.stderr

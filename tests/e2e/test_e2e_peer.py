@@ -269,7 +269,6 @@ def test_nothing_is_left_when_it_fails(gwbench: Gwbench, gwnode: str, failure: s
         run.wait_for_line("checking every packet length", 90)
         wait_until(lambda: "->" in run.text().partition("checking")[2], 60, "iperf3 does not run")
         assert router.gwnodes() and router.listing() != before
-        begun = time.monotonic()
         if failure == "ssh":
             for pid in ssh_children(run):
                 os.kill(pid, signal.SIGKILL)
@@ -283,15 +282,14 @@ def test_nothing_is_left_when_it_fails(gwbench: Gwbench, gwnode: str, failure: s
             run.process.kill()
         else:
             run.process.send_signal(signal.SIGINT)
+        wait_until(lambda: not router.gwnodes(), GONE_S, "gwnode lives on")
         finished = run.wait(60)
-        wait_until(lambda: not router.gwnodes(), GONE_S - (time.monotonic() - begun), f"left: {router.gwnodes()}")
         if failure == "link":
             link(router, "up")
         wait_until(lambda: comparable(router.listing()) == comparable(before), 3, f"{before}\n---\n{router.listing()}")
         if failure != "link":
             assert pc_listing(router) == here
         run.assert_nothing_left()
-        assert time.monotonic() - begun < GONE_S + 5
         expected = {"gwbench": -signal.SIGKILL, "interrupt": 130}.get(failure, 1)
         assert finished.status == expected, finished.stderr
         if failure != "gwbench":
