@@ -123,14 +123,14 @@ def _wait(process: subprocess.Popen[bytes], watched: tuple[Path, ...], longest_s
 
 
 def boot(full: bool, module: str = "tests.kernel.vm_main", where: Path = BUILD) -> Boot:
-    """Runs everything of one module; results and consoles go into ``where``. With KEEP set, what earlier runs of the
-    full product have recorded stands as it is."""
+    """Runs everything of one module; results and consoles go into ``where``. With KEEP set, what earlier runs have
+    recorded stands as it is."""
     everything = Boot()
     count = len(cells.shards(full))
     for shard in range(count):
         name = f"full-{shard + 1}-of-{count}" if full else "results"
         results = where / "out" / f"{name}.jsonl"
-        if not (full and os.environ.get("KEEP")):
+        if not os.environ.get("KEEP"):
             results.unlink(missing_ok=True)
         part = Boot(read_records(results))
         while not part.finished and part.boots < MOST_BOOTS:

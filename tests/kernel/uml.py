@@ -71,7 +71,8 @@ def command(build: Path, results: Path, module: str, *arguments: str) -> list[st
     bin_.mkdir(parents=True, exist_ok=True)
     write(bin_ / "modprobe", MODPROBE.format(tunables=tunables, modprobe=executable("modprobe"), tree=tree))
     write(init, INIT.format(bin=bin_, out=results.parent, root=ROOT, command=shlex.join(inside)))
-    words = [str(tree / "usr/bin/linux.uml"), "mem=1024M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={init}"]
+    words = ["unshare", "--pid", "--fork", "--kill-child"]  # with the kernel end its processes
+    words += [str(tree / "usr/bin/linux.uml"), "mem=1024M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={init}"]
     return [*words, "con=null", "con0=fd:0,fd:1", "cryptomgr.notests=1", f"GLIBC_TUNABLES={tunables}"]
 
 

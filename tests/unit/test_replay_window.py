@@ -172,3 +172,21 @@ def test_ivs_do_not_repeat_after_a_restart() -> None:
         with dp.Sa(sa_params(SUITE, "out")) as sa:
             ivs |= {s.esp[8:16] for s in sa.seal([PACKET] * 100)}
     assert len(ivs) == 300
+
+
+@pytest.mark.parametrize("window", [32, 64, 1024, 4096, 65536])
+@pytest.mark.parametrize("beyond", [-1, 0])
+def test_reordering_as_deep_as_the_window_loses_nothing(window: int, beyond: int) -> None:
+    """Every seventh packet is overtaken by window - 1 others, the most that a window of this size holds, or by one
+    more."""
+    late_by = window + beyond
+    total = min(2 * window, window + 500) + 50
+    arrival = sorted(range(1, total + 1), key=lambda number: number + (late_by + 0.5 if number % 7 == 0 else 0))
+    with dp.Sa(sa_params(SUITE, "out")) as out, dp.Sa(sa_params(SUITE, "in", replay_window=window)) as sa:
+        sealed = out.seal([PACKET] * total)
+        opened = sa.open([sealed[number - 1].esp for number in arrival])
+        model = Model(window)
+        accepted = [model.accept(number) for number in arrival]
+        assert [one.status == "ok" for one in opened] == accepted
+        assert all(accepted) == (beyond < 0)
+        assert sa.counters().drops == ({} if all(accepted) else {"state_seq_error": accepted.count(False)})
