@@ -15,6 +15,9 @@ from gateway.errors import UnusableError
 from gateway.node.base import PathConfig
 
 _FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
+TABLE = 220
+"""A table of their own, looked at first, as IKE daemons do: whoever changes the main table's routes meanwhile (the
+plain line's come and go) does not touch the tunnel's."""
 
 
 def route_to_interface(config: PathConfig) -> tuple[tuple[str, int], Callable[[], None]]:
@@ -24,18 +27,31 @@ def route_to_interface(config: PathConfig) -> tuple[tuple[str, int], Callable[[]
     """
     routes = [ipaddress.ip_network(route, strict=False) for route in config.routes]
     done: list[dict[str, Any]] = []
+    rules: list[dict[str, Any]] = []
 
     def undo() -> None:
         with IPRoute() as ip:
             for what in reversed(done):
                 with contextlib.suppress(NetlinkError, OSError):
                     ip.route("del", **what)
+            for rule in rules:
+                with contextlib.suppress(NetlinkError, OSError):
+                    ip.rule("del", **rule)
 
     with IPRoute() as ip:
         interface = _holder(ip, config.local)
         sources = _inner_addresses(ip, config)
+        for family in dict.fromkeys(_FAMILY[route.version] for route in routes):
+            rule = {"table": TABLE, "priority": TABLE, "family": family}
+            try:
+                ip.rule("add", **rule)
+            except NetlinkError as error:
+                undo()
+                raise OSError(error.code, f"rule for table {TABLE}: {error}") from None
+            rules.append(rule)
         for route in routes:
             what: dict[str, Any] = {"dst": str(route), "oif": interface[1], "family": _FAMILY[route.version]}
+            what["table"] = TABLE
             source = sources.get(route.version)
             try:
                 ip.route("add", **what, **({"prefsrc": source} if source else {}), metrics={"mtu": config.mtu})
