@@ -245,6 +245,7 @@ def _run_peer(arguments: argparse.Namespace) -> int:
         ("--offload", arguments.offload != "default"),
         ("--node", bool(arguments.node)),
         ("--outer", arguments.outer != "ipv4"),
+        ("--driver", bool(arguments.driver)),
     ):
         if given:
             raise UnusableError(f"{name} is the laboratory's", "with --peer the router's own address decides")

@@ -16,10 +16,10 @@ from gateway.lab.tunnel import End, Tunnel, TunnelConfig, connect, inner_mtu_of
 from gateway.load import iperf3
 from gateway.load.iperf3_parse import Interval
 from gateway.measure import machine
-from gateway.node.base import OFFLOADS, Node, PathConfig
+from gateway.node.base import OFFLOADS, PathConfig
 from gateway.node.far import FarNode
 from gateway.node.local import start_node
-from gateway.node.ssh import Ssh
+from gateway.peer.far import KERNEL, USER, Far
 from gateway.peer.inner import Inner
 from gateway.peer.near import Line, Place
 from gateway.rounds import Case
@@ -86,13 +86,16 @@ class PeerMachines:
     line_loses = True
     server_number = SERVER
 
-    def __init__(self, setting: Setting, client: Place, node: FarNode, ssh: Ssh) -> None:
+    def __init__(self, setting: Setting, client: Place, far: Far) -> None:
         self._setting = setting
         self._client = client
-        self._node = node
-        self._ssh = ssh
-        self.names = (HERE, node.name)
+        self._far = far
+        self.names = (HERE, far.facts.name)
         self._near_tun = ""
+
+    @property
+    def _node(self) -> FarNode:
+        return self._far.use(self._far.kind or USER)
 
     # ---- what the topologies differ in ----
 
@@ -124,6 +127,7 @@ class PeerMachines:
             udp_checksum=s.udp_checksum,
         )
         mtu = s.mtu(case.suite)
+        node = self._far.use(KERNEL if case.dataplane == "kernel" else USER)
         common = PathConfig(local="", encap=s.encap, udp_checksum=s.udp_checksum, mtu=mtu, offload=s.offload)
         near = replace(
             common,
@@ -143,13 +147,10 @@ class PeerMachines:
         start = partial(start_node, HERE, tun_netns_fd=self._client.namespace.fd)
         # The router's implementation is what is asked for; here the fastest may run.
         left = End(HERE, s.line.local, near, "auto", start)
-        right = End(self._node.name, s.line.remote, far, case.implementation, self._lasting)
+        right = End(node.name, s.line.remote, far, case.implementation, partial(_Lasting, node))
         tunnel = connect(left, right, config, mtu)
         self._near_tun = tunnel.paths[HERE].tun
         return tunnel
-
-    def _lasting(self) -> Node:
-        return _Lasting(self._node)
 
     def load(
         self,
@@ -163,17 +164,15 @@ class PeerMachines:
         return iperf3.run(load, self._client.namespace, self._server(load, case), on_interval=on_interval, watch=watch)
 
     def cpu(self) -> list[list[int]]:
-        return machine.parse(self._ssh.run("cat /proc/stat").out.decode(errors="replace"))
+        return machine.parse(self._far.ssh.run("cat /proc/stat").out.decode(errors="replace"))
 
 
 class OneArm(PeerMachines):
     """The server is here, too, on the same cable; the router opens and forwards."""
 
-    def __init__(
-        self, setting: Setting, client: Place, server: Place, node: FarNode, ssh: Ssh, gateways: tuple[str, ...]
-    ) -> None:
+    def __init__(self, setting: Setting, client: Place, server: Place, far: Far, gateways: tuple[str, ...]) -> None:
         """gateways: the router's addresses on the cable, IPv4 and, where it has one, IPv6."""
-        super().__init__(setting, client, node, ssh)
+        super().__init__(setting, client, far)
         self._there = server
         self._gateways = gateways
         for place in (client, server):
@@ -222,9 +221,9 @@ class Endpoint(PeerMachines):
 
     server_number = FAR
 
-    def __init__(self, setting: Setting, client: Place, outside: NetworkNamespace, node: FarNode, ssh: Ssh) -> None:
+    def __init__(self, setting: Setting, client: Place, outside: NetworkNamespace, far: Far) -> None:
         """outside: this machine's own network, for what goes in clear."""
-        super().__init__(setting, client, node, ssh)
+        super().__init__(setting, client, far)
         self._outside = outside
 
     def route_plain(self) -> None:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -31,6 +30,7 @@ from gateway.output.progress import Lines
 from gateway.peer import identify, inner, near, place, targets
 from gateway.peer import plan as plans
 from gateway.peer.address import Address
+from gateway.peer.far import KERNEL, USER, Far
 from gateway.peer.identify import Facts
 from gateway.peer.machines import CLIENT, FAR, PLAIN_CLIENT, SERVER, TUN, Endpoint, OneArm, PeerMachines, Setting
 from gateway.peer.near import Line, Place
@@ -59,23 +59,14 @@ class PeerOptions:
     dry_run: bool = False
 
 
-@dataclass(slots=True)
-class Router:
-    """The far side while the test lasts."""
-
-    ssh: Ssh
-    facts: Facts
-    hello: Hello | None = None
-    node: FarNode | None = None
-    sysctls: dict[str, str] = field(default_factory=dict)
-
-
 def run(
     options: PeerOptions, console: Console, *, command: Sequence[str], json_to: TextIO | Path | None, save: bool
 ) -> bool:
     """Measures, prints, writes. Returns whether every number adds up. Raises GwbenchError, Interrupted."""
     suites = [s.name for s in parse_suites(",".join(options.test.suites), lab=False)]
     iperf3.find_iperf3()
+    if unknown := [name for name in options.test.dataplanes if name not in (USER, KERNEL)]:
+        raise UnusableError(f"no data path is called '{unknown[0]}'", f"there are: {USER}, {KERNEL}")
     if not userns.privileged():
         raise UnusableError(
             "measuring a router needs a TUN and a namespace beside this machine's own network",
@@ -96,14 +87,21 @@ def run(
             return True
         plans.agree(plan, console, yes=options.yes)
         recorded = environment.record()
-        router = Router(ssh, facts)
-        _bring(router, plan, console, cleanup)
-        machines = _machines(router, plan, console, cleanup)
-        checked = _checked(options, plan, suites, router)
+        far = Far(
+            ssh,
+            facts,
+            lambda: place.bring(ssh, facts, plan.gwnode, directory=plan.directory, keep=plan.keep),
+            lambda node, kind: _change(node, kind, plan, console),
+        )
+        cleanup.push(far.close, facts.name)
+        console.print(f"bring      gwnode for {plan.gwnode.target}, {plan.gwnode.size_bytes >> 10} KB ...")
+        dataplanes, without = _dataplanes(options, far)
+        machines = _machines(far, plan, console, cleanup)
+        checked = _checked(options, plan, suites, dataplanes, far)
         measured = endtoend.run(machines, options.test, checked, Lines(console, options.test.rounds))
         recorded = environment.record(recorded)
-        assert router.node is not None
-        router.node.close()
+        hello = far.hello
+        far.close()
         left = changed(facts, look(ssh, options.directory))
     endpoint = plan.topology == "endpoint"
     document = result.document(
@@ -111,12 +109,12 @@ def run(
         recorded,
         _setup(options, plan),
         measured,
-        [*plan.notes, *checked.notes, *left],
+        [*plan.notes, *without, *checked.notes, *left],
         laboratory.verdict(measured, where=facts.model or facts.name, split=False, then=_next_step(endpoint)),
     )
     if options.test.waterfall:
         document["waterfall"] = waterfall.describe(document["results"])
-    document["peer"] = describe(facts, router.hello)
+    document["peer"] = describe(facts, hello)
     for row in document["results"]:
         row["lower_bound"] = endpoint and row["role"] != "plain"
     console.print()
@@ -172,7 +170,7 @@ def _plan(options: PeerOptions, facts: Facts, suites: Sequence[str]) -> Plan:
     )
     if socket.AF_INET6 not in families:
         notes.append(f"{facts.name} does not forward IPv6: the check of every packet length is IPv4's only")
-    cases = len(rounds.plan(suites, options.test.implementations, null=False))
+    planned = rounds.plan(suites, options.test.implementations, null=False, dataplanes=options.test.dataplanes)
     load = options.test.load
     plan = Plan(
         facts,
@@ -180,7 +178,7 @@ def _plan(options: PeerOptions, facts: Facts, suites: Sequence[str]) -> Plan:
         topology,
         setting,
         lan,
-        cases * options.test.rounds,
+        len(planned) * options.test.rounds,
         load.seconds + load.omit,
         options.directory,
         options.keep,
@@ -247,21 +245,23 @@ def _gateway_v6(facts: Facts, lan: str) -> str:
     return next((a for a in addresses if ipaddress.ip_address(a).is_link_local), "")
 
 
-def _bring(router: Router, plan: Plan, console: Console, cleanup: CleanupStack) -> None:
-    ssh, facts = router.ssh, router.facts
-    console.print(f"bring      gwnode for {plan.gwnode.target}, {plan.gwnode.size_bytes >> 10} KB ...")
-    placed = place.bring(ssh, facts, plan.gwnode, directory=plan.directory, keep=plan.keep)
+def _dataplanes(options: PeerOptions, far: Far) -> tuple[tuple[str, ...], list[str]]:
+    """Those of the wanted ones that the router has, and a note about one that it lacks."""
+    wanted = options.test.dataplanes
+    if KERNEL not in wanted:
+        return wanted, []
+    lacks = far.lacks()
+    if not lacks:
+        return wanted, []
+    if wanted == (KERNEL,):
+        fix = far.facts.install("kmod-ipsec4 kmod-ipsec6") if far.facts.openwrt else "modprobe esp4"
+        raise UnusableError(f"{far.facts.name}: {lacks}", f"there: {fix}", "kernel-lacks")
+    rest = tuple(name for name in wanted if name != KERNEL)
+    return rest, [f"the kernel's data path of {far.facts.name} was not measured: {lacks}"]
 
-    def forget() -> None:
-        with suppress(GwbenchError):  # gwnode's own shell has done it, or the link is gone
-            place.remove(ssh, placed)
 
-    cleanup.push(forget, "gwnode")
-    node = start(ssh, facts, placed)
-    cleanup.push(node.close, facts.name)
-    router.node = node
-    node.keep_alive()
-    router.hello = node.hello()
+def _change(node: FarNode, kind: str, plan: Plan, console: Console) -> None:
+    """What a test needs there; the node undoes it."""
     setting = plan.setting
     for destination, device in plan.routes:
         node.ask("add_route", prefix=destination, interface=device)
@@ -269,7 +269,7 @@ def _bring(router: Router, plan: Plan, console: Console, cleanup: CleanupStack) 
         node.ask("set_sysctl", name=name, value=value)
     answer = node.ask(
         "firewall",
-        interface=TUN,
+        **({"interface": TUN} if kind == USER else {}),
         prefixes=list(setting.inner.prefixes[: len(setting.families)]),
         peer=setting.line.local,
         port=setting.port,
@@ -278,22 +278,15 @@ def _bring(router: Router, plan: Plan, console: Console, cleanup: CleanupStack) 
     console.print(f"firewall   {_FIREWALLS[str(answer['kind'])]}: {answer['rules']} rules of our own")
 
 
-def start(ssh: Ssh, facts: Facts, placed: place.Placed) -> FarNode:
-    """gwnode there, which has not been asked anything yet."""
-    stderr = tempfile.TemporaryFile()  # noqa: SIM115 - the node closes it
-    return FarNode(facts.name, ssh.popen(placed.command(facts), stderr), stderr)
-
-
-def _machines(router: Router, plan: Plan, console: Console, cleanup: CleanupStack) -> PeerMachines:
-    node, setting = router.node, plan.setting
-    assert node is not None
-    _check_path(node, setting, console)
+def _machines(far: Far, plan: Plan, console: Console, cleanup: CleanupStack) -> PeerMachines:
+    setting = plan.setting
+    _check_path(far.use(USER), setting, console)
     client = Place("client", setting.addresses(CLIENT))
     cleanup.push(client.close, "the client's namespace")
     if plan.topology == "endpoint":
         outside = NetworkNamespace.current("this machine")
         cleanup.push(outside.close, "this machine's namespace")
-        return Endpoint(setting, client, outside, node, router.ssh)
+        return Endpoint(setting, client, outside, far)
     server = Place("server")
     cleanup.push(server.close, "the server's namespace")
     server.plug(setting.line.device, setting.addresses(SERVER))
@@ -301,7 +294,7 @@ def _machines(router: Router, plan: Plan, console: Console, cleanup: CleanupStac
     gateways = (_gateway_v4(plan.facts, setting.line, plan.lan), _gateway_v6(plan.facts, plan.lan))[
         : len(setting.families)
     ]
-    return OneArm(setting, client, server, node, router.ssh, gateways)
+    return OneArm(setting, client, server, far, gateways)
 
 
 def _check_path(node: FarNode, setting: Setting, console: Console) -> None:
@@ -355,16 +348,18 @@ def _there_and_back(probe: socket.socket, data: bytes) -> bool:
     return False
 
 
-def _checked(options: PeerOptions, plan: Plan, suites: Sequence[str], router: Router) -> endtoend.Plan:
+def _checked(
+    options: PeerOptions, plan: Plan, suites: Sequence[str], dataplanes: tuple[str, ...], far: Far
+) -> endtoend.Plan:
     """The candidates that the router can run, and the load."""
-    assert router.hello is not None
-    usable = {i.alg: i for i in router.hello.implementations if i.tag != "generic" and i.runnable}
+    assert far.hello is not None
+    usable = {i.alg: i for i in far.hello.implementations if i.tag != "generic" and i.runnable}
     notes, cases = [], []
-    for case in rounds.plan(suites, options.test.implementations, null=False):
+    for case in rounds.plan(suites, options.test.implementations, null=False, dataplanes=dataplanes):
         if case.implementation == "accelerated" and not options.test.implementations:
             suite = parse_suites(case.suite)[0]
             if suite.enc_alg not in usable and suite.auth_alg not in usable:
-                notes.append(f"{case.suite}: nothing faster than generic runs on {router.facts.name}")
+                notes.append(f"{case.suite}: nothing faster than generic runs on {far.facts.name}")
                 continue
         cases.append(case)
     s = plan.setting

@@ -62,7 +62,8 @@ class EmulatedRouter(Router):
                 f"mount -t tmpfs tmpfs {r}/var/run",
                 # dropbear would start itself again by the path in argv[0], which the emulator cannot: it gets none.
                 f"touch {r}{EMULATOR}; mount --bind {EMULATOR} {r}{EMULATOR}",
-                f"exec chroot {r} {EMULATOR} -0 dropbear /usr/sbin/dropbear -F -E -s -p 22 -r /etc/dropbear/host -P /run/dropbear.pid",
+                f"exec chroot {r} {EMULATOR} -0 dropbear /usr/sbin/dropbear -F -E -s -p 22 "
+                "-r /etc/dropbear/host -P /run/dropbear.pid",
             )
         )
         (self.folder / "start.sh").write_text(script + "\n")
