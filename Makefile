@@ -36,7 +36,7 @@ bootstrap:
 	@touch $@
 
 .venv/stamp-dev: .venv/stamp-venv
-	@GWBENCH_PURE=1 $(PIP) install --config-settings editable_mode=compat -c constraints.txt --no-build-isolation -e '.[dev,serve,emulated,kernel]'
+	@GWBENCH_PURE=1 $(PIP) install --config-settings editable_mode=compat -c constraints.txt --no-build-isolation -e '.[dev,serve,fleet,emulated,kernel]'
 	@touch $@
 
 # In place, and only what changed; see setup.py.

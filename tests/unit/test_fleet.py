@@ -103,7 +103,13 @@ def playbook(*words: str, environment: dict[str, str] | None = None) -> subproce
         pytest.skip("no ansible-playbook")
     env = {**os.environ, "ANSIBLE_NOCOLOR": "1", "LC_ALL": "C.UTF-8", "ANSIBLE_LOCALHOST_WARNING": "0"}
     return subprocess.run(
-        [program, *words], capture_output=True, text=True, check=False, cwd=ANSIBLE, env={**env, **(environment or {})}
+        [program, *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ANSIBLE,
+        env={**env, **(environment or {})},
     )
 
 
@@ -120,6 +126,7 @@ def test_the_playbooks_parse(name: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "pairs"), [((), 2), (("-e", "hub=office"), 2), (("-e", "hub=nowhere"), 0)], ids=["mesh", "hub", "none"]
 )
@@ -163,6 +170,7 @@ def inventory(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_fleet_is_measured_one_pair_after_another(tmp_path: Path) -> None:
     hosts = inventory(tmp_path)
     words = (
@@ -187,6 +195,7 @@ def test_a_fleet_is_measured_one_pair_after_another(tmp_path: Path) -> None:
     assert not any("-b" in line.split() for line in (tmp_path / "asked").read_text().splitlines()[2:])
 
 
+@pytest.mark.slow
 def test_prometheus_finds_the_gateways(tmp_path: Path) -> None:
     hosts = inventory(tmp_path)
     target = tmp_path / "targets" / "gwbench.json"
