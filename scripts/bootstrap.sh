@@ -45,6 +45,11 @@ test)
 	[ -e /usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so ] || lacks strongswan-libcharon libcharon-extra-plugins
 	[ -e /usr/lib/ipsec/plugins/libstrongswan-openssl.so ] || lacks libstrongswan-standard-plugins
 	has busybox || lacks busybox-static
+	# Routers for tests: ssh servers of two kinds, and their firewall.
+	has sshd || [ -x /usr/sbin/sshd ] || lacks openssh-server
+	has ssh || lacks openssh-client
+	has dropbear && has dropbearconvert || lacks dropbear-bin
+	has nft || lacks nftables
 	# Implementations of others, which ours are compared with: loaded at run time, never required.
 	libraries=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p)
 	[[ $libraries == *libcrypto.so.3* || $libraries == *libcrypto.so.1.1* ]] || lacks libssl3
