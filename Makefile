@@ -6,6 +6,7 @@
 #   make test         installs what is missing and runs every tier of tests
 #   make check        formatters, linters, types, warnings as errors, the fast tests
 #   make test-TIER    one tier, of those that have tests: unit vectors emulated kernel e2e fuzz
+#   make fuzz SECONDS=600
 #   make clean
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
@@ -80,6 +81,11 @@ $(foreach target,$(CROSS_TARGETS),$(CROSS_OBJ_$(target))): | .venv/stamp-dev
 
 $(patsubst %,test-%,$(filter-out emulated,$(TIERS))): test-%: dev
 	@env -u MAKEFLAGS -u MAKELEVEL $(BIN)/python -m pytest -q tests/$*
+
+# libFuzzer on all targets, SECONDS in all; see docs/fuzzing.md.
+.PHONY: fuzz
+fuzz: dev
+	@env -u MAKEFLAGS -u MAKELEVEL FUZZ_SECONDS=$(or $(SECONDS),600) $(BIN)/python -m pytest -q -s tests/fuzz
 
 clean:
 	rm -rf .venv build *.egg-info dataplane/_gwdp.c dataplane/_gwdp*.so dataplane/gwbench-xfrm-reader .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,34 +5,105 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Whole pages would let the kernel keep each allocation out of core dumps, but a page per key is much for a router
- * with thousands of SAs: only what fills pages by itself is marked, smaller pieces are wiped when they are freed. */
-#define PAGE_MIN 4096u
+/* What fills pages by itself gets pages of its own. Smaller pieces (SAs, keys) lie side by side in chunks, an SA next
+ * to its keys: ten thousand of them fit into a few huge pages, where each page of 4 KB would cost a walk through page
+ * tables at nearly every packet. Either is kept out of core dumps. */
+#define PAGE_MIN    4096u
+#define LINE        64u
+#define SMALL_LINES 48u /* pieces up to 3 KB */
+#define CHUNK_MIN   (64u << 10)
+#define CHUNK_MAX   (2u << 20) /* a huge page of most processors */
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CHUNKS 0 /* sanitizers see a byte too far only where each piece stands alone */
+#else
+#define CHUNKS 1
+#endif
+
+static struct {
+	pthread_mutex_t lock;
+	void *free[SMALL_LINES + 1]; /* by lines: each begins with a pointer to the next */
+	uint8_t *at, *end;           /* of the newest chunk */
+	size_t next_bytes;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_bytes = CHUNK_MIN};
+
+static void *alloc_pages(size_t align, size_t bytes)
+{
+	void *p = NULL;
+
+	if (posix_memalign(&p, align, bytes) != 0) return NULL;
+#ifdef MADV_DONTDUMP
+	if (align >= PAGE_MIN) (void)madvise(p, bytes, MADV_DONTDUMP); /* refused where pages are larger: no harm */
+#endif
+	return p;
+}
+
+/* Under the lock. Chunks grow with what is needed, and stay: pieces are used again by their size. */
+static bool new_chunk(void)
+{
+	const size_t bytes = pool.next_bytes;
+	uint8_t *p = alloc_pages(bytes < CHUNK_MAX ? PAGE_MIN : CHUNK_MAX, bytes);
+
+	if (!p) return false;
+#ifdef MADV_HUGEPAGE
+	if (bytes == CHUNK_MAX) (void)madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+	pool.at = p;
+	pool.end = p + bytes;
+	if (bytes < CHUNK_MAX) pool.next_bytes = bytes * 2;
+	return true;
+}
+
+static void *take_small(size_t lines)
+{
+	void *p = NULL;
+
+	pthread_mutex_lock(&pool.lock);
+	if (pool.free[lines]) {
+		p = pool.free[lines];
+		memcpy(&pool.free[lines], p, sizeof p);
+	} else if ((size_t)(pool.end - pool.at) >= lines * LINE || new_chunk()) {
+		p = pool.at;
+		pool.at += lines * LINE;
+	}
+	pthread_mutex_unlock(&pool.lock);
+	return p;
+}
 
 void *gw_alloc(size_t n)
 {
-	size_t align = n >= PAGE_MIN ? PAGE_MIN : 64;
-	size_t bytes = (n + align - 1) / align * align;
-	void *p = NULL;
-	if (bytes < n) return NULL;
-	if (bytes == 0) bytes = align;
-	if (posix_memalign(&p, align, bytes) != 0) return NULL;
-	memset(p, 0, bytes);
-#ifdef MADV_DONTDUMP
-	if (align == PAGE_MIN) (void)madvise(p, bytes, MADV_DONTDUMP); /* refused where pages are larger: no harm */
-#endif
+	const size_t lines = n / LINE + (n % LINE != 0 || n == 0);
+	void *p;
+
+	if (n > SIZE_MAX - PAGE_MIN) return NULL;
+	if (CHUNKS && lines <= SMALL_LINES)
+		p = take_small(lines);
+	else
+		p = alloc_pages(n < PAGE_MIN ? LINE : PAGE_MIN, (n + PAGE_MIN - 1) / PAGE_MIN * PAGE_MIN);
+	if (p) memset(p, 0, lines * LINE);
 	return p;
 }
 
 void gw_free_wipe(void *p, size_t n)
 {
+	const size_t lines = n / LINE + (n % LINE != 0 || n == 0);
+
 	if (p == NULL) return;
 	gw_wipe(p, n);
+	if (CHUNKS && lines <= SMALL_LINES) {
+		pthread_mutex_lock(&pool.lock);
+		memcpy(p, &pool.free[lines], sizeof p);
+		pool.free[lines] = p;
+		pthread_mutex_unlock(&pool.lock);
+		return;
+	}
 #ifdef MADV_DODUMP
 	if (n >= PAGE_MIN) (void)madvise(p, (n + PAGE_MIN - 1) / PAGE_MIN * PAGE_MIN, MADV_DODUMP);
 #endif

@@ -117,7 +117,8 @@ static inline int gw_equal_ct(const void *a, const void *b, size_t n)
 	return (int)(1 & ((diff - 1) >> 8));
 }
 
-/* Zeroed, 64-byte aligned; kept out of core dumps where the kernel can. gw_free_wipe wipes n bytes first. */
+/* Zeroed, 64-byte aligned; kept out of core dumps where the kernel can. gw_free_wipe wipes first; its n is gw_alloc's.
+ */
 void *gw_alloc(size_t n);
 void gw_free_wipe(void *p, size_t n);
 
