@@ -38,14 +38,15 @@ def bench_impl(driver: str, *, opening: bool, key_len: int, bytes_: int, batch: 
 
 
 def bench_esp(
-    suite: str, implementation: str, *, opening: bool, inner_len: int, batch: int, sas: int, min_ns: int
+    suite: str, implementation: str, *, opening: bool, inner_len: int, batch: int, sas: int, min_ns: int, run: int = 1
 ) -> BenchSample:
-    """Seals or opens packets of ``inner_len`` bytes in memory, in batches over ``sas`` SAs, for at least ``min_ns``."""
+    """Seals or opens packets of ``inner_len`` bytes in memory, in batches over ``sas`` SAs in random order with ``run``
+    packets at a time each, for at least ``min_ns``."""
     init()
     err, out = new_err(), ffi.new("gw_bench_sample *")
     index = find_suite(suite).index
-    result = lib.gw_bench_esp(
-        index, implementation.encode(), 0 if opening else 1, inner_len, batch, sas, min_ns, out, err
+    result = lib.gw_bench_esp_runs(
+        index, implementation.encode(), 0 if opening else 1, inner_len, batch, sas, run, min_ns, out, err
     )
     check(int(result), err, f"cannot bench {suite}")
     return _sample(out)

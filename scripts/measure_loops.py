@@ -3,7 +3,7 @@
     python scripts/measure_loops.py [--loops 2] [--suite aes128gcm16] [--rounds 9] [--seconds 0.5]
 
 A loop is a thread with SAs of its own, as in the dataplane; what they could still share is the allocator, cache lines
-and the interpreter. Both sides run at the same time on all their cores, so that a shared clock or cache counts for both.
+and the interpreter. Both sides run at the same time on all their cores, so that what is shared counts for both.
 """
 
 from __future__ import annotations

@@ -52,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batch", type=_numbers(1, 4096), default=(), metavar="N,N", help="packets at a time (default: 1,8,32,64)"
     )
+    parser.add_argument(
+        "--sas",
+        type=_numbers(2, 100_000),
+        metavar="N",
+        help="instead: what N SAs cost, in random order and in runs of 8, against one",
+    )
     parser.add_argument("--full", action="store_true", help="41 rounds, whatever it takes; says first how long")
     parser.add_argument("--cost", metavar="FILE", help="writes the model (schema gwbench-cost/1)")
     parser.add_argument(
@@ -64,8 +70,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _many_sas(arguments: argparse.Namespace) -> int:
+    from gateway.environment import record
+    from gateway.measure import many_sas
+    from gateway.measure.faults import end_progress, progress
+    from gateway.output.console import human
+    from gateway.output.document import check_writable, write
+    from gateway.selection import select
+    from gateway.suites import parse_suites
+
+    check_writable(arguments.json)
+    if arguments.cost or arguments.frames or arguments.batch or len(arguments.sas) != 1:
+        raise UnusableError("--sas takes one number, and neither --cost, --frames nor --batch with it")
+    select()
+    before = record()
+    suites = [s.name for s in parse_suites(arguments.suite)]
+    rows = many_sas.measure(suites, arguments.sas[0], 21 if arguments.full else 7, progress())
+    end_progress()
+    console = human(arguments.json == "-")
+    for line in many_sas.render(rows):
+        console.print(line)
+    if arguments.json is not None:
+        write(
+            arguments.json,
+            {
+                "schema": "gwbench-sas/1",
+                "command": sys.argv,
+                "environment": record(before),
+                "measured": [row.as_dict() for row in rows],
+            },
+        )
+    return EXIT_OK
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Measures, fits, prints."""
+    if arguments.sas:
+        return _many_sas(arguments)
     from gateway.environment import record
     from gateway.measure import esp
     from gateway.measure.faults import end_progress, inject_from_environment, load_providers, out_of_selection, progress

@@ -114,6 +114,30 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["estimate", "--mbit", "10", "--cost", str(cost)]) == 0
 
 
+def test_many_sas(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every order was run with as many SAs as were asked for, and the table says its ratios."""
+    asked = []
+
+    def bench(suite: str, wish: str, **how: int) -> dp.BenchSample:
+        asked.append((suite, how["sas"], how["run"]))
+        return sample(300.0 if how["run"] == 1 and how["sas"] > 1 else 100.0 + how["run"])
+
+    monkeypatch.setattr("dataplane.bench_esp", bench)
+    report = tmp_path / "r.json"
+    assert cli.main(["esp", "--sas", "40", "--suite", "aes128gcm16", "--json", str(report)]) == 0
+    assert set(asked) == {("aes128gcm16", *order) for order in ((1, 1), (40, 1), (40, 8))}
+    out = capsys.readouterr().out
+    assert "300 (2.97)" in out and "108 (1.07)" in out
+    rows = json.loads(report.read_text())["measured"]
+    assert [(r["op"], r["sas"], round(r["random_ratio"], 2)) for r in rows] == [("seal", 40, 2.97), ("open", 40, 2.97)]
+
+
+def test_a_few_sas_for_real() -> None:
+    for run in (1, 8):
+        taken = dp.bench_esp("null", "auto", opening=True, inner_len=100, batch=16, sas=50, run=run, min_ns=1000)
+        assert taken.ops >= 64 and taken.ns > 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -123,6 +147,9 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--batch", "x"], "no list of numbers"),
         (["--cost", "/dev/null/c.json"], "cannot write"),
         (["--cost", "-", "--json"], "one document"),
+        (["--sas", "1"], "numbers from 2"),
+        (["--sas", "2,3"], "one number"),
+        (["--sas", "9", "--frames", "64"], "neither --cost, --frames"),
         (["--suite", ","], "no suite is named (there are: aes128gcm16"),
         (["--impl", ","], "no implementation is named (there are: auto"),
         (["--suite", "aes128-sha1"], "'aes128-sha1' is legacy: SHA-1 is for old peers only (--legacy"),
