@@ -9,7 +9,7 @@ import pytest
 
 from gateway.netlink import xfrm
 from tests.e2e import strongswan
-from tests.kernel.machine import BUILD, Boot, boot
+from tests.kernel.machine import BUILD, Boot, boot_once
 from tests.kernel.xfrm.vm_names import FAST, SLOW
 
 
@@ -17,7 +17,7 @@ from tests.kernel.xfrm.vm_names import FAST, SLOW
 def found() -> Boot:
     """Every case has run in it. The IKE daemon is fetched here: the machine has no network."""
     strongswan.executable()
-    return boot(False, "tests.kernel.xfrm.vm_xfrm", BUILD / "xfrm")
+    return boot_once(BUILD / "xfrm/out/results.jsonl", "tests.kernel.xfrm.vm_xfrm", "0")
 
 
 def rows(run: dict[str, Any]) -> list[dict[str, Any]]:
