@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * gwnode: command dispatch.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "node.h"
 
-static const struct {
+static const struct command {
 	const char *name, *arguments, *help;
 	int (*run)(int argc, char **argv);
 } commands[] = {
@@ -28,6 +29,18 @@ static int usage(FILE *to)
 	return to == stdout ? 0 : 2;
 }
 
+static int run(const struct command *c, int argc, char **argv)
+{
+	const bool asks = argc && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"));
+	const bool takes_none = !*c->arguments && argc && c->run != node_stdio;
+
+	if (!asks && !takes_none) return c->run(argc, argv);
+	FILE *to = asks ? stdout : stderr;
+	if (!asks) fprintf(to, "gwnode: %s takes no argument '%.40s'\n", c->name, argv[0]);
+	fprintf(to, "usage: gwnode %s %s\n  %s\n", c->name, c->arguments, c->help);
+	return asks ? 0 : 2;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) return usage(stderr);
@@ -35,7 +48,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "--version")) return printf("gwnode %s\n", gw_version()) < 0;
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
 		if (!strcmp(argv[1], commands[i].name)) {
-			const int status = commands[i].run(argc - 2, argv + 2);
+			const int status = run(&commands[i], argc - 2, argv + 2);
 			return fflush(stdout) ? 1 : status;
 		}
 	fprintf(stderr, "gwnode: no command is called '%s'\n", argv[1]);

@@ -50,11 +50,17 @@ static int crypto_row(const gw_impl *impl, const gw_impl_info *info, bool long_k
 	return 0;
 }
 
+static int unknown(const char *what, const char *name)
+{
+	fprintf(stderr, "gwnode: no %s is called '%.40s'; without one all are shown\n", what, name);
+	return 2;
+}
+
 int node_crypto(int argc, char **argv)
 {
 	gw_err err = {""};
+	size_t shown = 0;
 
-	if (argc > 1) return 2;
 	if (gw_init(&err) < 0) {
 		fprintf(stderr, "gwnode: %s\n", err.text);
 		return 2;
@@ -67,10 +73,11 @@ int node_crypto(int argc, char **argv)
 		gw_impl_describe(impl, &info);
 		if (!info.runnable || info.checked < 0 || info.kind == GW_KIND_AUTHENC) continue;
 		if (argc && !strstr(info.alg, argv[0]) && strcmp(info.tag, argv[0])) continue;
+		shown++;
 		crypto_row(impl, &info, false);
 		if (strstr(info.alg, "(aes)")) crypto_row(impl, &info, true);
 	}
-	return 0;
+	return shown ? 0 : unknown("algorithm or family", argv[0]);
 }
 
 static void esp_row(int suite, const char *name, const char *wish)
@@ -97,7 +104,7 @@ int node_esp(int argc, char **argv)
 	gw_suite_info suite;
 	gw_err err = {""};
 
-	if (argc > 1) return 2;
+	if (argc && (argc > 1 || gw_suite_find(argv[0]) < 0)) return unknown("suite", argv[argc - 1]);
 	if (gw_init(&err) < 0) {
 		fprintf(stderr, "gwnode: %s\n", err.text);
 		return 2;
