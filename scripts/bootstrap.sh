@@ -45,6 +45,7 @@ test)
 	[ -e /usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so ] || lacks strongswan-libcharon libcharon-extra-plugins
 	[ -e /usr/lib/ipsec/plugins/libstrongswan-openssl.so ] || lacks libstrongswan-standard-plugins
 	has busybox || lacks busybox-static
+	has shellcheck || lacks shellcheck
 	# Routers for tests: ssh servers of two kinds, and their firewall.
 	has sshd || [ -x /usr/sbin/sshd ] || lacks openssh-server
 	has ssh || lacks openssh-client
