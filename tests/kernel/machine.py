@@ -25,16 +25,18 @@ from tests.kernel import cells, uml
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "kernel"
-STALLED_S = 900
-"""Nothing on the console and no result for so long: the machine hangs. A boot takes 30 s on a quiet machine."""
 LONGEST_S = 2 * 3600
 """One boot. A quiet machine needs minutes."""
 TAIL_LINES = 60
-MOST_BOOTS = int(os.environ.get("BOOTS", "3"))
+MOST_BOOTS = int(os.environ.get("BOOTS") or 3)
 """A machine that dies - a busy host does that to clocks - is booted again and goes on behind the last case that it
 recorded. The table says how many boots it took."""
 UML = os.environ.get("MACHINE", "") == "uml"
 """See uml.py."""
+KIND = "uml" if UML else "qemu"
+STALLED_S = 240 if UML else 900
+"""Nothing on the console and no result for so long: the machine hangs. A boot takes 2 s, emulated 30 s, where nothing
+else runs."""
 APPEND = "cryptomgr.notests=1 no_timer_check nowatchdog rcupdate.rcu_cpu_stall_suppress=1"
 """For the kernel: no known answers of its own ciphers, which take a minute here, and no conclusion from a clock that
 stands still because the host is busy."""
@@ -128,7 +130,7 @@ def boot(full: bool, module: str = "tests.kernel.vm_main", where: Path = BUILD) 
     everything = Boot()
     count = len(cells.shards(full))
     for shard in range(count):
-        name = f"full-{shard + 1}-of-{count}" if full else "results"
+        name = f"{KIND}-full-{shard + 1}-of-{count}" if full else KIND
         results = where / "out" / f"{name}.jsonl"
         if not os.environ.get("KEEP"):
             results.unlink(missing_ok=True)

@@ -7,13 +7,14 @@ is where the full product runs and where a fault is looked for; the stock kernel
 from __future__ import annotations
 
 import os
-import platform
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+MEMORY_BYTES = 1 << 30
 HIDDEN = "AVX512F,AVX512BW,AVX512VL,AVX512CD,AVX512DQ"
 """User Mode Linux does not keep AVX-512 registers when it changes from process to process: libc must not use them."""
 # The root is this system's, read-only. The kernel's own modprobe looks in /lib/modules, which is not this kernel's.
@@ -72,12 +73,17 @@ def command(build: Path, results: Path, module: str, *arguments: str) -> list[st
     write(bin_ / "modprobe", MODPROBE.format(tunables=tunables, modprobe=executable("modprobe"), tree=tree))
     write(init, INIT.format(bin=bin_, out=results.parent, root=ROOT, command=shlex.join(inside)))
     words = ["unshare", "--pid", "--fork", "--kill-child"]  # with the kernel end its processes
-    words += [str(tree / "usr/bin/linux.uml"), "mem=1024M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={init}"]
+    if shutil.disk_usage("/dev/shm").free < 2 * MEMORY_BYTES:  # where it keeps its memory; in a container often small
+        words += ["env", f"TMPDIR={build}"]
+    words += [
+        str(tree / "usr/bin/linux.uml"),
+        f"mem={MEMORY_BYTES}",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        f"init={init}",
+    ]
     return [*words, "con=null", "con0=fd:0,fd:1", "cryptomgr.notests=1", f"GLIBC_TUNABLES={tunables}"]
-
-
-def runs_here() -> bool:
-    return platform.machine() == "x86_64"
 
 
 def write(path: Path, text: str) -> None:
