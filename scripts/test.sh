@@ -9,9 +9,10 @@ make --no-print-directory dev PROFILE=test
 tiers=()
 # The kernel as a process, at this processor's speed; `make test-kernel` boots the stock one in an emulated machine.
 export MACHINE=${MACHINE:-uml}
-for tier in unit vectors emulated kernel e2e fuzz; do
+for tier in unit vectors emulated e2e fuzz; do
 	compgen -G "tests/$tier/test_*.py" >/dev/null && tiers+=("tests/$tier")
 done
+tiers+=(tests/kernel/test_kernel_cells.py tests/kernel/test_kernel_netem.py)
 # The cross builds belong to the emulated tier: its fixtures need them, its budget pays for them.
 install_s=$(($(date +%s) - start))
 if [ -d tests/emulated ] && compgen -G "tests/emulated/test_*.py" >/dev/null; then
