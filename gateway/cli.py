@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Here already, not only in the command: importing takes a while, and a signal may come at any moment.
         with CleanupStack():
             try:
-                return _main(list(sys.argv[1:] if argv is None else argv))
+                status = _main(list(sys.argv[1:] if argv is None else argv))
+                sys.stdout.flush()  # here, where a full disk or a reader that went away is understood
+                return status
             except Interrupted as interrupted:
                 # Blocked until the process has ended: an impatient user's next Ctrl-C must not change the status.
                 signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)

@@ -59,7 +59,12 @@ def test_discarded_actions_do_not_run() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_is_an_interruption_and_handlers_are_restored(number: signal.Signals) -> None:
+def test_a_signal_is_an_interruption_and_handlers_are_restored(
+    number: signal.Signals, request: pytest.FixtureRequest
+) -> None:
+    if signal.getsignal(number) == signal.SIG_IGN:
+        request.addfinalizer(lambda: signal.signal(number, signal.SIG_IGN))
+        signal.signal(number, signal.SIG_DFL)  # whoever runs the tests under nohup ignores SIGHUP
     former = signal.getsignal(number)
     done: list[int] = []
     with pytest.raises(Interrupted) as caught, CleanupStack() as stack:
