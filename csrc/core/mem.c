@@ -80,14 +80,20 @@ static void *take_small(size_t lines)
 void *gw_alloc(size_t n)
 {
 	const size_t lines = n / LINE + (n % LINE != 0 || n == 0);
+	size_t bytes = n == 0 ? 1 : n;
 	void *p;
 
 	if (n > SIZE_MAX - PAGE_MIN) return NULL;
-	if (CHUNKS && lines <= SMALL_LINES)
+	if (CHUNKS && lines <= SMALL_LINES) {
+		bytes = lines * LINE;
 		p = take_small(lines);
-	else
-		p = alloc_pages(n < PAGE_MIN ? LINE : PAGE_MIN, (n + PAGE_MIN - 1) / PAGE_MIN * PAGE_MIN);
-	if (p) memset(p, 0, lines * LINE);
+	} else if (n < PAGE_MIN) {
+		p = alloc_pages(LINE, bytes); /* to the byte, for the sanitizers */
+	} else {
+		bytes = (n + PAGE_MIN - 1) / PAGE_MIN * PAGE_MIN;
+		p = alloc_pages(PAGE_MIN, bytes);
+	}
+	if (p) memset(p, 0, bytes);
 	return p;
 }
 
