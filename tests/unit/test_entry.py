@@ -23,6 +23,10 @@ sys.exit(gateway.entry.main())
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_while_importing(number: signal.Signals) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(int(number))], capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAM, str(int(number))],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # nohup's is inherited
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "gwbench: interrupted\n")
