@@ -10,7 +10,8 @@ NODE_CFLAGS := -std=gnu11 -fno-tree-vectorize -ffunction-sections -fdata-section
 	-Wall -Wextra -Wno-sign-compare -Wno-format-truncation
 NODE_LDFLAGS := -pthread -Wl,--gc-sections
 TEST_ONLY := $(patsubst %,csrc/node/%.c,common differential icount icount_esp icount_meter test_main vectors)
-SRC := $(filter-out $(TEST_ONLY),$(wildcard $(addsuffix /*.[cS],$(addprefix csrc/,core crypto esp io bench node \
+# Routers carry csrc/node/table_esp.c: what ESP can use.
+SRC := $(filter-out $(TEST_ONLY) csrc/crypto/table.c,$(wildcard $(addsuffix /*.[cS],$(addprefix csrc/,core crypto esp io bench node \
 	$(addprefix crypto/,generic x86 arm aarch64 ppc)))))
 OBJ := $(SRC:csrc/%=$(O)/%.o)
 
