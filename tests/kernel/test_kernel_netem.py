@@ -74,9 +74,10 @@ def test_we_account_for_every_datagram(name: str, family: str, machine: Boot) ->
         # A bit of the SPI, of the sequence number, of anything else; of UDP's or IP's length.
         expected |= {"state_proto_error", "state_seq_error", "in_no_states", "in_hdr_error", "in_ecn_illegal"}
     assert set(drops) <= expected
-    # The socket's count of drops has those of a wrong UDP checksum too, and only these.
+    # The socket's count of drops has those of a wrong UDP checksum too, and only these; it is told with the next
+    # datagram, so that the very last ones are not known.
     wrong_sums = sum(statistics.get(name, 0) for name in ("UdpInCsumErrors", "Udp6InCsumErrors"))
-    assert ours["loop"]["udp_rcvbuf_drops"] == wrong_sums
+    assert 0 <= wrong_sums - ours["loop"]["udp_rcvbuf_drops"] <= (4 if wrong_sums else 0)
     assert ours["loop"]["udp_send_errors"] == 0
     assert ours["sa"]["out"]["drops"] == {}
 
