@@ -180,8 +180,10 @@ def test_strongswan_talks_to_us_as_to_its_own(suite: str, tmp_path: Path) -> Non
         ours_now, theirs_now = settled(peers)
         assert ours_now == theirs_now
         assert ours_now["packets-in"] >= 40 <= ours_now["packets-out"]
+        # iperf3's receiver stops counting when the sender says that all was handed to its socket; what is in buffers
+        # then, at most tcp_wmem and tcp_rmem's 4 and 6 MB, arrives without being counted.
         for way in ((), ("-R",)):
-            assert iperf3(peers, *way) > 0.9 * STREAM_BYTES
+            assert iperf3(peers, *way) > STREAM_BYTES - 10_000_000
         ours_now, theirs_now = settled(peers)
         loop = peers.path.loop_counters()
         counters = {c.direction: c for c in peers.path.sa_counters()}
@@ -190,7 +192,7 @@ def test_strongswan_talks_to_us_as_to_its_own(suite: str, tmp_path: Path) -> Non
         # how much that was.
         assert theirs_now["packets-out"] == ours_now["packets-out"] + loop.values["udp_rcvbuf_drops"]
         assert ours_now["packets-in"] == theirs_now["packets-in"] + rcvbuf_errors(peers.spaces[1])
-        assert min(ours_now["bytes-in"], ours_now["bytes-out"]) > 0.9 * STREAM_BYTES
+        assert min(ours_now["bytes-in"], ours_now["bytes-out"]) > STREAM_BYTES - 10_000_000
 
 
 def test_the_log_is_read_as_it_is_written() -> None:
