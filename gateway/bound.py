@@ -54,6 +54,8 @@ class Gateway:
     """Of that thread."""
     all_share: float | None = None
     """CPU time of all its threads over elapsed time; None: there is only one."""
+    queues: int = 1
+    """Loops, each with SAs of its own (RFC 9611)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,17 @@ def verdict(evidence: Evidence, where: str = HERE, then: str = THEN) -> list[str
     ]
     if bound.kind == "crypto" and better:
         first += f"; {max(better)[1]} avoids it"
+    if _one_loop(bound, evidence):
+        then = f"One SA on one core carries it all: --queues {evidence.cores} -P {2 * evidence.cores} uses more. {then}"
     return [f"{first}.", then]
+
+
+def _one_loop(bound: Bound, evidence: Evidence) -> bool:
+    """A single loop is full while a whole core's time is left: that, and not the machine, is the limit."""
+    busiest = max(evidence.gateways, key=lambda g: g.cpu_share, default=None)
+    if busiest is None or busiest.queues > 1 or busiest.cpu_share < BUSY_THREAD:
+        return False
+    return bound.kind not in ("line", "load", "unknown") and evidence.idle * evidence.cores >= 1
 
 
 def _speed(mbit_per_s: float) -> str:

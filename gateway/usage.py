@@ -12,6 +12,7 @@ COMMANDS = (
     ("understand", "esp", "seal and open in memory: packets per second, cycles per packet"),
     ("understand", "engine", "handing packets to another thread: mutex, spinlock or lock-free ring"),
     ("understand", "estimate", "Mbit/s of another CPU or suite, from a cost model"),
+    ("understand", "mtu", "inner MTU and MSS by suite and line"),
     ("understand", "selftest", "known answers on every implementation"),
     ("run", "sa", "SAs: list, rekey, remove"),
     ("run", "up", "the gateway from a configuration file"),

@@ -168,7 +168,8 @@ def _busiest_thread(name: str, parts: Sequence[NodeCounters], wall_s: float) -> 
     for part in busiest:
         for stage, value in part.stage_cycles.items():
             cycles[stage] = cycles.get(stage, 0) + value
-    return bound.Gateway(name, sum(part.cpu_ns for part in busiest) / 1e9 / wall_s, cycles, all_share)
+    share = sum(part.cpu_ns for part in busiest) / 1e9 / wall_s
+    return bound.Gateway(name, share, cycles, all_share, len(threads))
 
 
 def _rates(taken: Sequence[Taken[Sample]]) -> dict[int, float]:

@@ -46,7 +46,19 @@ def sa_lines(sas: Sequence[KernelSa]) -> list[str]:
     for words in dict.fromkeys(_algorithms(sa) for sa in sas):
         spis = ", ".join(f"{sa.spi:#010x}" for sa in sas if _algorithms(sa) == words)
         lines += wrap(f"{words}: {spis}")
+    for sa in sas:
+        lines += [line for text in _cut_short(sa) for line in wrap(text)]
     return lines
+
+
+def _cut_short(sa: KernelSa) -> list[str]:
+    """HMAC-SHA-256 cut to 96 bits, the kernel's own default before RFC 4868: the SA comes up, and nothing passes."""
+    if sa.integrity != "hmac(sha256)" or sa.icv_bits != 96:
+        return []
+    text = f"WARN {sa.spi:#010x}: HMAC-SHA-256 is cut to 96 bits here, where RFC 4868 has 128"
+    if sa.integrity_failed:
+        text += f", and {sa.integrity_failed} packets failed their ICV: the other end probably sends 128"
+    return [f"{text}; a peer with 128 bits takes none of its packets (strongSwan: sha256_96, ip xfrm: auth-trunc)"]
 
 
 def sas_as_dicts(sas: Sequence[KernelSa]) -> list[dict[str, Any]]:

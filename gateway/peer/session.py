@@ -322,9 +322,11 @@ def _check_path(node: FarNode, setting: Setting, console: Console) -> None:
                     "no-path",
                 )
             if not large:
+                passes = _largest(probe, _PING_BYTES, len(payload)) + setting.outer_mtu - len(payload)
                 raise UnusableError(
-                    f"packets of {setting.outer_mtu} bytes do not pass between {line.local} and {line.remote}",
-                    "is the MTU smaller on one side, or in between? --outer-mtu N",
+                    f"packets of {setting.outer_mtu} bytes vanish between {line.local} and {line.remote}; "
+                    f"those up to {passes} pass: a black hole for path MTU discovery",
+                    f"--outer-mtu {passes}, or mend the MTU on the way",
                     "path-mtu",
                 )
             if (str(seen.get("peer")), seen.get("peer_port")) != probe.getsockname()[:2]:
@@ -339,8 +341,16 @@ def _check_path(node: FarNode, setting: Setting, console: Console) -> None:
     console.print(f"path       UDP passes both ways with {setting.outer_mtu} bytes, no NAT")
 
 
-def _there_and_back(probe: socket.socket, data: bytes) -> bool:
-    for _ in range(4):
+def _largest(probe: socket.socket, passes: int, fails: int) -> int:
+    """Payload bytes: the largest datagram that comes back, between one that does and one that does not."""
+    while fails - passes > 1:
+        middle = (passes + fails) // 2
+        passes, fails = (middle, fails) if _there_and_back(probe, bytes(middle), 2) else (passes, middle)
+    return passes
+
+
+def _there_and_back(probe: socket.socket, data: bytes, attempts: int = 4) -> bool:
+    for _ in range(attempts):
         with suppress(OSError):
             probe.send(data)
             if probe.recv(65536) == data:

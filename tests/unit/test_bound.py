@@ -113,5 +113,13 @@ def test_the_busiest_thread_of_several_is_what_a_core_can_bind() -> None:
         return NodeCounters((), {}, {}, {"seal": 7}, int(sum(cpu_s) * 1e9), {}, loops)
 
     several = _busiest_thread("gw1", [reading(0.5, 0.9), reading(0.6, 0.9)], 2.0)
-    assert several == Gateway("gw1", 0.9, {"seal": 180}, pytest.approx(1.45))
+    assert several == Gateway("gw1", 0.9, {"seal": 180}, pytest.approx(1.45), 2)
     assert _busiest_thread("gw1", [reading(0.5)], 1.0) == Gateway("gw1", 0.5, {"seal": 7}, 0.5)
+
+
+def test_one_sa_on_one_core_is_named_where_another_core_has_nothing_to_do() -> None:
+    four = {"cores": 4, "idle": 0.6, "integrity_share": 0.8}
+    assert verdict(evidence(**four))[1].startswith("One SA on one core carries it all: --queues 4 -P 8 uses more.")
+    spread = (Gateway("gw1", 0.97, CRYPTO, all_share=1.9, queues=2),)
+    for more in ({"cores": 2, "idle": 0.4}, {"idle": 0.1}, {"gateways": spread}, {"share_of_plain": 0.95}):
+        assert "One SA" not in verdict(evidence(**{**four, **more}))[1]

@@ -122,6 +122,12 @@ def test_the_list_of_sas() -> None:
     for word in ("0x00001234", "192.0.2.1 > 192.0.2.2", "UDP 4500-4501", "ESN", "hmac(sha256) to 128 bit", "3 replay"):
         assert word in text
     assert "packet offload" in text
+    assert "WARN" not in text
+    short = dataclasses.replace(encap, icv_bits=96, integrity_failed=7)
+    warned = " ".join(" ".join(output.sa_lines([encap, short])).split())
+    assert warned.count("WARN") == 1
+    assert "WARN 0x00001234: HMAC-SHA-256 is cut to 96 bits here" in warned
+    assert "7 packets failed their ICV: the other end probably sends 128" in warned
     assert output.sa_lines([]) == ["no SA is in this network namespace"]
 
 

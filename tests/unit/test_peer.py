@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 import struct
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from gateway.errors import UnusableError
 from gateway.node.ssh import Caller, explain
 from gateway.peer import address, identify, inner, place, targets
 from gateway.peer.identify import Elf, Facts
+from gateway.peer.session import _largest
 
 ELF_ARM = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HH", 2, 40) + bytes(44)
 ELF_PPC = b"\x7fELF\x01\x02\x01" + bytes(9) + struct.pack(">HH", 2, 20) + bytes(44)
@@ -231,3 +234,24 @@ def test_ssh_runs_as_the_user_who_called_sudo() -> None:
     assert Caller.find({}, 0).uid is None
     caller = Caller.find({"SUDO_UID": "65534", "HOME": "/root"}, 0)
     assert caller.uid == 65534 and caller.environment["HOME"] != "/root"
+
+
+def test_the_largest_that_passes_a_black_hole() -> None:
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as far,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe,
+    ):
+        far.bind(("127.0.0.1", 0))
+        probe.settimeout(0.1)
+        probe.connect(far.getsockname())
+
+        def echo() -> None:
+            while (got := far.recvfrom(2048))[0] != b"end":
+                if len(got[0]) <= 1416:
+                    far.sendto(*got)
+
+        thread = threading.Thread(target=echo)
+        thread.start()
+        assert _largest(probe, 1200, 1472) == 1416
+        probe.send(b"end")
+        thread.join()
