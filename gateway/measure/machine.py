@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """One core's shares of its own time, 0..1."""
+
+    number: int
+    busy: float
+    """Not idle; steal is in it."""
+    softirq: float
+    """Hard interrupts are in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +34,15 @@ class Busy:
     """What the hypervisor gave to others."""
     busiest_core: float
     """Share of its time that the busiest core was not idle, 0..1."""
+    cores: tuple[Core, ...] = ()
+    """Each of them: a mean over all hides a core that is full of softirq."""
 
     @property
     def busy_s(self) -> float:
         return self.softirq_s + self.system_s + self.user_s
 
-    def as_dict(self) -> dict[str, float]:
-        """Shares of all cores' time, 0..1."""
+    def as_dict(self) -> dict[str, Any]:
+        """Shares of all cores' time, 0..1; ``cores``: of each one's own."""
         whole = self.wall_s or 1.0
         return {
             "idle": self.idle_s / whole,
@@ -37,6 +51,7 @@ class Busy:
             "user": self.user_s / whole,
             "steal": self.steal_s / whole,
             "busiest_core": self.busiest_core,
+            "cores": [asdict(core) for core in self.cores],
         }
 
 
@@ -57,11 +72,11 @@ def between(before: list[list[int]], after: list[list[int]]) -> Busy:
     user, nice, system, idle, iowait, irq, softirq, steal = (
         (b - a) * tick for a, b in zip(before[0], after[0], strict=True)
     )
-    shares = [0.0]
-    for first, second in zip(before[1:], after[1:], strict=False):
+    cores = []
+    for number, (first, second) in enumerate(zip(before[1:], after[1:], strict=False)):
         delta = [b - a for a, b in zip(first, second, strict=True)]
-        if sum(delta):
-            shares.append(1.0 - (delta[3] + delta[4]) / sum(delta))
+        if whole := sum(delta):
+            cores.append(Core(number, 1.0 - (delta[3] + delta[4]) / whole, (delta[5] + delta[6]) / whole))
     return Busy(
         wall_s=user + nice + system + idle + iowait + irq + softirq + steal,
         idle_s=idle + iowait,
@@ -69,7 +84,8 @@ def between(before: list[list[int]], after: list[list[int]]) -> Busy:
         system_s=system,
         user_s=user + nice,
         steal_s=steal,
-        busiest_core=max(shares),
+        busiest_core=max((core.busy for core in cores), default=0.0),
+        cores=tuple(cores),
     )
 
 

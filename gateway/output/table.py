@@ -7,6 +7,9 @@ from typing import Any
 
 from gateway import waterfall
 
+FULL_OF_SOFTIRQ = 0.85
+"""Share of a core's time; the rest is the timer and the scheduler."""
+
 
 def render(result: Mapping[str, Any]) -> list[str]:
     """Lines of the table and what belongs under it; ASCII."""
@@ -24,6 +27,7 @@ def render(result: Mapping[str, Any]) -> list[str]:
         lines += [*waterfall.render(result["waterfall"]), ""]
     lines.append(_machine_line(result))
     lines += _adds_up(rows)
+    lines += _full_of_softirq(rows)
     dirty = sum(row["dirty_rounds"] for row in rows)
     if dirty:
         total = sum(len(row["rounds"]) for row in rows)
@@ -107,6 +111,18 @@ def _machine_line(result: Mapping[str, Any]) -> str:
         f"The laboratory ({lab['topology']}, veth offloads {lab['offload']}) measures this PC ({what}), not a router: "
         "client, gateways and server share its cores."
     )
+
+
+def _full_of_softirq(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A core on which the kernel did nothing but take packets binds whatever the mean over all cores says."""
+    found: dict[int, float] = {}
+    for row in rows:
+        for taken in row["rounds"]:
+            for core in taken["machine"].get("cores", ()):
+                if core["softirq"] >= FULL_OF_SOFTIRQ:
+                    found[core["number"]] = max(core["softirq"], found.get(core["number"], 0.0))
+    words = ", ".join(f"core {number} {share:.0%}" for number, share in sorted(found.items()))
+    return [f"Softirq filled {words} in at least one round: see packet steering in gwbench doctor."] if found else []
 
 
 def _adds_up(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -67,6 +67,9 @@ def test_cpu_between_two_readings() -> None:
     assert shares["softirq"] == pytest.approx(0.2)
     assert shares["steal"] == pytest.approx(0.05)
     assert shares["busiest_core"] == 1.0
+    first, second = shares["cores"]
+    assert first == {"number": 0, "busy": 1.0, "softirq": pytest.approx(0.4)}
+    assert second == {"number": 1, "busy": pytest.approx(0.2), "softirq": 0.0}
 
 
 def test_others_are_neither_ours_nor_the_kernels(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from gateway.load.iperf3_parse import Interval
 from gateway.output.console import Console, human
 from gateway.output.progress import Lines
+from gateway.output.table import _full_of_softirq
 from gateway.rounds import Case
 
 
@@ -60,3 +61,13 @@ def test_live_lines() -> None:
         "  <-   1.00-2.00 s       10.0 Mbit/s  (omitted)",
         "  again, because 0.30 cores stolen by the hypervisor",
     ]
+
+
+def test_a_core_full_of_softirq_is_named() -> None:
+    def row(*softirq: float) -> dict[str, object]:
+        cores = [{"number": n, "busy": 1.0, "softirq": share} for n, share in enumerate(softirq)]
+        return {"rounds": [{"machine": {"cores": cores}}]}
+
+    lines = _full_of_softirq([row(0.1, 0.9), row(0.2, 0.97), {"rounds": [{"machine": {}}]}])
+    assert lines == ["Softirq filled core 1 97% in at least one round: see packet steering in gwbench doctor."]
+    assert _full_of_softirq([row(0.5, 0.6)]) == []

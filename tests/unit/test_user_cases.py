@@ -16,7 +16,7 @@ ROWS = [
 
 
 def test_the_tables_are_read() -> None:
-    assert len(ROWS) == 14
+    assert len(ROWS) == 35
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
