@@ -54,6 +54,45 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": ":".join(path), "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
+@dataclass(frozen=True)
+class View:
+    """The code and its interpreter where every user can read them; the tests' own may lie in root's home."""
+
+    prefix: tuple[str, ...]
+    """Before a command line: in a mount namespace of its own, with PYTHONPATH set."""
+    python: str
+
+
+@pytest.fixture(scope="session")
+def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
+    """Bound, not copied, below /tmp: the interpreter that a virtual environment is of, and every folder of packages."""
+    with tempfile.TemporaryDirectory(prefix="gwbench-view-", dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        bound = {"gateway": ROOT / "gateway", "dataplane": ROOT / "dataplane", "python": Path(sys.base_prefix)}
+        packages = [folder]
+        for number, path in enumerate(site.getsitepackages()):
+            if os.path.isdir(path):
+                bound[f"packages{number}"] = Path(path)
+                packages.append(f"{folder}/packages{number}")
+        for name in bound:
+            Path(folder, name).mkdir()
+        mounts = [f"mount --bind '{there}' {folder}/{name}" for name, there in bound.items()]
+        # Where libpython is a library, its run path may lead into root's home.
+        paths = f"export PYTHONPATH={':'.join(packages)} LD_LIBRARY_PATH={folder}/python/lib"
+        script = "; ".join(["set -e", *mounts, paths, 'exec "$@"'])
+        executable = f"bin/python{sys.version_info.major}.{sys.version_info.minor}"
+        made = View(("unshare", "-m", "sh", "-c", script, "sh"), f"{folder}/python/{executable}")
+        # It must be able to start itself again, as the command does: setpriv's child still has root's capabilities.
+        imports = "'import dataplane, gateway.cli, pyroute2, ssl'"
+        again = f"import os, sys; os.execv(sys.executable, [sys.executable, '-c', {imports}])"
+        nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+        probe = [*made.prefix, *nobody, made.python, "-c", again]
+        done = subprocess.run(probe, cwd="/", capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"user nobody cannot run {sys.executable} with what is in {ROOT}: {done.stderr.strip()}")
+        yield made
+
+
 def processes_with(mark: str) -> list[int]:
     """Processes that inherited the mark."""
     needle = f"{MARK}={mark}".encode()
@@ -136,6 +175,14 @@ class Run:
     def _text(file: Any) -> str:
         file.flush()
         return os.pread(file.fileno(), 1 << 24, 0).decode(errors="replace")
+
+
+@pytest.fixture(scope="session")
+def user_namespaces() -> None:
+    """What needs them cannot run everywhere."""
+    done = subprocess.run(["unshare", "--user", "true"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"needs user namespaces, which a chroot and some containers refuse: {done.stderr.strip()}")
 
 
 @pytest.fixture

@@ -35,7 +35,10 @@ CPU part\t: 0xc07
 
 
 class EmulatedRouter(Router):
-    """Close it."""
+    """Close it. Needs user namespaces, which a chroot has none of."""
+
+    enter = ("-n", "-m")
+    """This machine's programs look at it: its own would be emulated."""
 
     def __init__(self) -> None:
         self.holder: subprocess.Popen[bytes] | None = None

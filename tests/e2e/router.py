@@ -55,7 +55,9 @@ class Router:
     """Two namespaces and an ssh server. Close it."""
 
     root = ""
-    """Its root directory as this machine sees it from the router's mounts."""
+    """Its root directory as commands that run inside see it."""
+    enter: tuple[str, ...] = ("-n", "-m", "-r", "-w")
+    """What of the server's a command inside shares: its root directory, too, or it would leave a chroot."""
 
     def __init__(self, server: str = "sshd") -> None:
         """server: of SERVERS."""
@@ -182,7 +184,7 @@ class Router:
     def inside(self, *command: str, check: bool = True) -> str:
         """Runs a command in the router, beside its ssh server; its output."""
         done = subprocess.run(
-            ["nsenter", "-t", str(self.server.pid), "-n", "-m", "--", *command],
+            ["nsenter", "-t", str(self.server.pid), *self.enter, "--", *command],
             capture_output=True,
             text=True,
             env={"PATH": _PATH},

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,9 +19,8 @@ import pytest
 
 from tests.gwnode_build import build
 
-from .conftest import environment
+from .conftest import View, environment
 from .router import PC, ROUTER, Router
-from .test_e2e_unprivileged import python  # noqa: F401 - a fixture
 
 USER, UID = "gwbench-test", 64987
 INNER_PC, INNER_ROUTER = "10.9.1.1", "10.9.2.1"
@@ -59,7 +59,6 @@ class Service:
     router: Router
     folder: Path
     process: subprocess.Popen[bytes]
-    python: str
     notify: socket.socket
 
     @property
@@ -68,7 +67,7 @@ class Service:
 
     def gwbench(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [self.python, "-m", "gateway.cli", *words, "--socket", str(self.folder / "gw.sock")],
+            [sys.executable, "-m", "gateway.cli", *words, "--socket", str(self.folder / "gw.sock")],
             capture_output=True,
             text=True,
             check=False,
@@ -96,7 +95,7 @@ class Service:
 
 
 @pytest.fixture(scope="module")
-def service(python: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:  # noqa: F811
+def service(view: View) -> Iterator[Service]:
     for program in ("busybox", "ssh", "ssh-keygen"):
         if shutil.which(program) is None:
             pytest.skip(f"no {program}")
@@ -124,16 +123,9 @@ def service(python: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         with (folder / "log").open("w") as log, router.pc.entered():
             process = subprocess.Popen(
                 [
-                    *("unshare", "-m", "sh", "-c", AS_SERVICE, "sh"),
-                    *(
-                        python,
-                        "-m",
-                        "gateway.cli",
-                        "up",
-                        str(folder / "gateway.toml"),
-                        "--socket",
-                        str(run / "gw.sock"),
-                    ),
+                    *(*view.prefix, "sh", "-c", AS_SERVICE, "sh"),
+                    *(view.python, "-m", "gateway.cli", "up"),
+                    *(str(folder / "gateway.toml"), "--socket", str(run / "gw.sock")),
                 ],
                 env=environment(FOLDER=str(folder), HOME=str(home), NOTIFY_SOCKET=str(run / "notify")),
                 stdin=subprocess.DEVNULL,
@@ -142,7 +134,7 @@ def service(python: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
                 cwd="/",
                 start_new_session=True,
             )
-        one = Service(router, folder, process, python, notify)
+        one = Service(router, folder, process, notify)
         (folder / "gw.sock").symlink_to(run / "gw.sock")
         one.wait("control socket", (run / "gw.sock").exists)
         one.wait("tunnel", lambda: one.state() == "up")

@@ -68,6 +68,7 @@ def _binary() -> Path:
     return path
 
 
+@pytest.mark.usefixtures("user_namespaces")
 def test_an_emulated_arm_router(start: Callable[..., Run], tmp_path: Path) -> None:
     """An armhf system without Python under qemu-user, over dropbear: valid rows, and nothing is left of them."""
     if shutil.which(EMULATOR) is None:

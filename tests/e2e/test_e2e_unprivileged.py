@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, Run, environment
+from .conftest import Run, View
 
 _NOBODY = "65534"
 # A private mount namespace, so that the machine's own /dev/net/tun keeps its permissions.
@@ -18,37 +18,26 @@ _BECOME = f"""
 mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && chmod 755 /dev/net &&
 exec setpriv --reuid={_NOBODY} --regid={_NOBODY} --clear-groups "$@"
 """
-PREFIX = ("unshare", "-m", "sh", "-c", _BECOME, "sh")
 
 
-@pytest.fixture(scope="session")
-def python() -> str:
-    """An interpreter that nobody may run: the tests' own may live in root's home."""
-    import sys
-
-    # It must be able to start itself again, as the command does.
-    again = (
-        "import os, sys; os.execv(sys.executable, [sys.executable, '-c', 'import dataplane, gateway.cli, pyroute2'])"
-    )
-    for candidate in (sys.executable, "/usr/bin/python3"):
-        probe = (*PREFIX, candidate, "-c", again)
-        if subprocess.run(probe, env=environment(), cwd="/", capture_output=True, check=False).returncode == 0:
-            return candidate
-    pytest.skip(f"user nobody can run no Python with what is in {ROOT}")
+def become(view: View, script: str = _BECOME) -> tuple[str, ...]:
+    """Runs the words behind it as user nobody."""
+    return (*view.prefix, "sh", "-c", script, "sh")
 
 
-def test_the_whole_test(python: str, start: Callable[..., Run], tmp_path: Path) -> None:
-    for path in (tmp_path, *tmp_path.parents):
-        if path.owner() == "root" and path != Path("/tmp"):
-            os.chmod(path, os.stat(path).st_mode | 0o055)
-        if path == Path("/tmp"):
-            break
-    home = tmp_path / "home"
-    home.mkdir()
-    os.chown(home, int(_NOBODY), int(_NOBODY))
-    prefix = ("env", "-u", "XDG_STATE_HOME", f"HOME={home}", *PREFIX)
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """Nobody's; not below pytest's folder, which is root's alone whenever another pytest starts."""
+    with tempfile.TemporaryDirectory(prefix="gwbench-home-", dir="/tmp") as folder:
+        os.chown(folder, int(_NOBODY), int(_NOBODY))
+        yield Path(folder)
+
+
+@pytest.mark.usefixtures("user_namespaces")
+def test_the_whole_test(view: View, start: Callable[..., Run], home: Path) -> None:
+    prefix = ("env", "-u", "XDG_STATE_HOME", f"HOME={home}", *become(view))
     arguments = ("iperf", "--lab", "-t", "1", "--rounds", "1", "--repeats", "0", "--topology", "site-to-site")
-    run = start(*arguments, "--suite", "aes128gcm16", prefix=prefix, command=(python, "-m", "gateway.cli"))
+    run = start(*arguments, "--suite", "aes128gcm16", prefix=prefix, command=(view.python, "-m", "gateway.cli"))
     finished = run.wait()
     assert finished.status == 0, finished.stderr
     saved = list((home / ".local/state/gwbench/results").iterdir())
@@ -60,20 +49,21 @@ def test_the_whole_test(python: str, start: Callable[..., Run], tmp_path: Path) 
     assert result["lab"]["rootless"] is True
 
 
-def test_tun_that_nobody_may_write(python: str, start: Callable[..., Run]) -> None:
-    become = _BECOME.replace("-m 666", "-m 600")
-    run = start("iperf", "--lab", prefix=(*PREFIX[:4], become, "sh"), command=(python, "-m", "gateway.cli"))
+def test_tun_that_nobody_may_write(view: View, start: Callable[..., Run]) -> None:
+    prefix = become(view, _BECOME.replace("-m 666", "-m 600"))
+    run = start("iperf", "--lab", prefix=prefix, command=(view.python, "-m", "gateway.cli"))
     finished = run.wait(30)
     assert finished.status == 2
     assert len(finished.stderr.splitlines()) == 1
     assert "/dev/net/tun is not writable" in finished.stderr and "sudo" in finished.stderr
 
 
-def test_user_namespaces_forbidden_names_the_sysctl(python: str, start: Callable[..., Run]) -> None:
+@pytest.mark.usefixtures("user_namespaces")
+def test_user_namespaces_forbidden_names_the_sysctl(view: View, start: Callable[..., Run]) -> None:
     """A limit of 0, set in a user namespace of its own where it binds only what is below."""
-    become = 'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all "$@"'
-    prefix = (*PREFIX, "unshare", "-U", "-r", "sh", "-c", become, "sh")
-    finished = start("iperf", "--lab", prefix=prefix, command=(python, "-m", "gateway.cli")).wait(30)
+    forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all "$@"'
+    prefix = (*become(view), "unshare", "-U", "-r", "sh", "-c", forbid, "sh")
+    finished = start("iperf", "--lab", prefix=prefix, command=(view.python, "-m", "gateway.cli")).wait(30)
     assert finished.status == 2
     assert len(finished.stderr.splitlines()) == 1, finished.stderr
     assert "user.max_user_namespaces = 0" in finished.stderr
