@@ -11,44 +11,19 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import dataplane
 from gateway import environment
+from gateway.findings import FAIL, INFO, OK, WARN, Finding
 from gateway.lab.syscalls import CLONE_NEWNET, CLONE_NEWUSER
 from gateway.lab.trial import in_child
 from gateway.noise import STEAL_LIMIT_CORES, cpu_times, noise_between
 
-OK, INFO, WARN, FAIL = "ok", "info", "WARN", "FAIL"
-
 WANTED_RCVBUF_BYTES = 8 << 20
 SOL_UDP, UDP_SEGMENT, UDP_GRO = 17, 103, 104
 STEAL_SAMPLE_S = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the report."""
-
-    level: str
-    """``ok``, ``info``, ``WARN`` (measuring works, with less) or ``FAIL`` (something does not work)."""
-    what: str
-    consequence: str = ""
-    command: str = ""
-    """What changes it; empty when nothing need be done."""
-
-    def line(self) -> str:
-        """For a person."""
-        tail = f": {self.consequence}" if self.consequence else ""
-        return f"{self.level:<4}  {self.what}{tail}" + (f"  [{self.command}]" if self.command else "")
-
-
-def as_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """For ``--json``."""
-    return [asdict(finding) for finding in findings]
 
 
 def check_processor() -> list[Finding]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gateway.doctor import FAIL, INFO, OK, WARN, Finding
+from gateway.findings import FAIL, INFO, OK, WARN, Finding
 from gateway.netlink.ipsec import KernelSa
 from gateway.node import kernel_crypto
 from gateway.node.kernel_crypto import CryptoAlgorithm

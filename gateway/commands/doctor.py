@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the findings."""
-    from gateway.doctor import FAIL, as_json, examine
+    from gateway.doctor import examine
+    from gateway.findings import FAIL, as_json
 
     if arguments.host:
         from gateway.peer.address import parse

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 
-from gateway.doctor import FAIL, INFO, OK, WARN, Finding
 from gateway.errors import GwbenchError
+from gateway.findings import FAIL, INFO, OK, WARN, Finding
 from gateway.node.ssh import Ssh
 from gateway.peer import place, targets
 from gateway.peer.address import Address

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway import doctor_kernel as doctor
-from gateway.doctor import FAIL, INFO, OK, WARN, Finding
+from gateway.findings import FAIL, INFO, OK, WARN, Finding
 from gateway.netlink.ipsec import KernelSa
 
 CRYPTO = """\
