@@ -24,9 +24,11 @@ gw_key *gw_key_new(const gw_impl *impl, const uint8_t *key, size_t key_len, gw_e
 	k->ctx = gw_alloc(k->ctx_bytes);
 	if (k->ctx == NULL) goto fail;
 	k->unset = impl->unsetkey;
-	if (impl->setkey != NULL && impl->setkey(k->ctx, key, key_len) != 0) {
-		why = "this key length does not exist for it";
-		goto fail;
+	if (impl->setkey != NULL) {
+		const int rc = impl->setkey(k->ctx, key, key_len);
+		/* A provider may lack something else: descriptors, memory. */
+		if (rc != 0) why = rc == -EINVAL ? "this key length does not exist for it" : strerror(-rc);
+		if (rc != 0) goto fail;
 	}
 	return k;
 fail:

@@ -5,6 +5,7 @@ Which questions a case asks, who is asked, and what each answer counts as.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -15,6 +16,8 @@ from gateway.vectors.outcome import Book, Outcome
 from gateway.vectors.question import Layout, Question, implementations_of, lacking, table_algorithm
 
 PLAIN_KINDS = ("aead", "cipher", "xts", "mac", "hash")
+MOST_KEYS = 256
+"""At a time: with AF_ALG each one is an open file or two, of which a process may have 1024."""
 OWN = "/gwbench"
 """How our drivers end. Others may have limits of their own; ours take what the algorithm has."""
 
@@ -117,20 +120,27 @@ def ask(driver: str, asked: Iterable[Question], row: Outcome) -> None:
         else:
             everything.append(question)
     for opening in (False, True):
-        some = [q for q in everything if q.opening == opening]
-        together = [q for q in some if q.exists]
+        one_way = [q for q in everything if q.opening == opening]
+        for at in range(0, len(one_way), MOST_KEYS):
+            _ask_some(driver, one_way[at : at + MOST_KEYS], opening, row)
+
+
+def _ask_some(driver: str, some: list[Question], opening: bool, row: Outcome) -> None:
+    """One batch, and whatever was not answered alone."""
+    together = [q for q in some if q.exists]
+    with contextlib.ExitStack() as keys:
         try:
-            keys = [dataplane.Key(driver, q.key) if q.kind != "hash" else None for q in together]
-            ops = [q.op(driver, Layout(), key) for q, key in zip(together, keys, strict=True)]
+            of = [keys.enter_context(dataplane.Key(driver, q.key)) if q.kind != "hash" else None for q in together]
+            ops = [q.op(driver, Layout(), key) for q, key in zip(together, of, strict=True)]
             results = dataplane.run(driver, ops, opening=opening) if ops else []
         except (dataplane.DataplaneError, AssertionError):  # a refusal, or a write outside the output
             results, together = [], []
-        for question, result in zip(together, results, strict=True):
-            row.judge(question.wrong(result))
-        done = set(map(id, together))
-        for question in some:
-            if id(question) not in done:
-                _ask_one(driver, question, row)
+    for question, result in zip(together, results, strict=True):
+        row.judge(question.wrong(result))
+    done = set(map(id, together))
+    for question in some:
+        if id(question) not in done:
+            _ask_one(driver, question, row)
 
 
 def run(document: Document, book: Book) -> None:

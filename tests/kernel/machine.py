@@ -42,6 +42,11 @@ APPEND = "cryptomgr.notests=1 no_timer_check nowatchdog rcupdate.rcu_cpu_stall_s
 stands still because the host is busy."""
 
 
+PANIC = b"Kernel panic - not syncing"
+SAME_PLACE = 2
+"""So many boots that die where the one before died are no accident."""
+
+
 @dataclass
 class Boot:
     """What one boot left, or several."""
@@ -107,16 +112,18 @@ def _read(master: int, log: Path) -> None:
             file.flush()
 
 
-def _wait(process: subprocess.Popen[bytes], watched: tuple[Path, ...], longest_s: float) -> str:
+def _wait(process: subprocess.Popen[bytes], log: Path, results: Path, longest_s: float) -> str:
     """Until the machine ends; why it was ended, or nothing."""
     start = moved = time.monotonic()
     sizes: tuple[int, ...] = ()
     while process.poll() is None:
         time.sleep(0.5)
         now = time.monotonic()
-        seen = tuple(path.stat().st_size if path.exists() else 0 for path in watched)
+        seen = tuple(path.stat().st_size if path.exists() else 0 for path in (log, results))
         if seen != sizes:
             sizes, moved = seen, now
+            if log.exists() and PANIC in log.read_bytes():
+                return "the machine's kernel panicked"
         if now - moved > STALLED_S:
             return f"the virtual machine did nothing for {STALLED_S} s"
         if now - start > longest_s:
@@ -134,12 +141,11 @@ def boot(full: bool, module: str = "tests.kernel.vm_main", where: Path = BUILD) 
         results = where / "out" / f"{name}.jsonl"
         if not os.environ.get("KEEP"):
             results.unlink(missing_ok=True)
-        part = Boot(read_records(results))
-        while not part.finished and part.boots < MOST_BOOTS:
+        part, stuck = Boot(read_records(results)), 0
+        while not part.finished and part.boots < MOST_BOOTS and stuck < SAME_PLACE:
             known = len(part.records)
             part.add(boot_once(results, module, str(int(full)), str(shard)))
-            if len(part.records) <= known:
-                break  # it died twice in the same place: that is no accident
+            stuck = stuck + 1 if len(part.records) <= known else 0
         problem = everything.problem or part.problem
         everything.add(part)
         everything.problem = problem
@@ -170,7 +176,7 @@ def boot_once(results: Path, module: str, *arguments: str) -> Boot:
     reader = threading.Thread(target=_read, args=(master, log), daemon=True)
     reader.start()
     try:
-        found.problem = _wait(process, (log, results), LONGEST_S)
+        found.problem = _wait(process, log, results, LONGEST_S)
     finally:
         end_group(process)
         reader.join(5)

@@ -8,6 +8,7 @@ the provider is not here.
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,8 @@ def main() -> int:
     if not rows:
         return NOT_HERE
     os.environ["GWBENCH_TEST_PROVIDER"] = tag
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # a key of AF_ALG is an open file or two
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     narrow(tag)
     only = Only([*(row.driver for row in rows), "provider_suites"])
     files = [str(HERE / name) for name in FILES]

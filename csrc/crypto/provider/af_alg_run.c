@@ -56,13 +56,20 @@ static int setkey(const gw_alg_row *row, void *ctx, const uint8_t *key, size_t l
 	static const uint8_t nothing[1];
 	alg_key *k = (alg_key *)ctx;
 	const bool empty = len == 0 && row->impl.kind == GW_KIND_MAC; /* HMAC pads with zero bytes: the same key */
-	k->bound = gw_alg_bind(row);
-	k->bound = k->bound < 0 ? 0 : k->bound + 1;
-	if (k->bound == 0) return -ENOENT;
-	const int r = setsockopt(k->bound - 1, SOL_ALG, GW_ALG_SET_KEY, empty ? nothing : key, empty ? 1 : (socklen_t)len);
-	if (r == 0 && accept_op(k)) return 0;
+	const int fd = gw_alg_bind(row);
+	if (fd < 0) return fd;
+	k->bound = fd + 1;
+	int r = setsockopt(fd, SOL_ALG, GW_ALG_SET_KEY, empty ? nothing : key, empty ? 1 : (socklen_t)len);
+	if (r == 0 && accept_op(k)) {
+		if (row->impl.kind != GW_KIND_AEAD) { /* only a tag's size would be set on it later */
+			close(fd);
+			k->bound = 0;
+		}
+		return 0;
+	}
+	r = -errno;
 	unsetkey(k);
-	return -EINVAL;
+	return r;
 }
 
 /* ---- one request ---- */
