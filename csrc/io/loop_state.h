@@ -68,10 +68,10 @@ struct gw_loop {
 /* loop_out.c, loop_in.c: one turn each. True when more may be waiting, false when the queue was seen empty. */
 bool gw_loop_out(gw_loop *l, uint64_t now_ns);
 bool gw_loop_in(gw_loop *l, uint64_t now_ns);
-/* The same of what other loops handed over; see loop_hand.c. */
+/* The same of what other loops handed over; see loop_take.c. */
 bool gw_loop_take_over(gw_loop *l, uint64_t now_ns);
 bool gw_loop_handed(const gw_loop *l); /* there is something */
-/* Gives `packets` packets to the loop that owns their SA. False: its ring is full. */
+/* loop_give.c: gives `packets` packets to the loop that owns their SA. False: its ring is full. */
 bool gw_loop_hand(gw_loop *l, uint32_t owner, const gw_handed *head, const uint8_t *data, uint32_t packets);
 /* loop_out.c, loop_in.c: what gw_loop_take_over found. */
 void gw_loop_out_handed(gw_loop *l, uint8_t *read, uint32_t len, uint64_t now_ns);
@@ -81,7 +81,7 @@ void gw_loop_seal_rest(gw_loop *l, uint64_t now_ns);
 void gw_loop_send_rest(gw_loop *l);
 /* path_mtu.c: the largest inner packet that goes through to this SA's peer unfragmented, at most the TUN's MTU. */
 uint32_t gw_loop_inner_mtu(gw_loop *l, const gw_sa *sa, uint64_t now_ns);
-/* loop_in.c, a gw_flush_fn: one write. `segments` opened packets are booked with it, 0 for a packet of our own. */
+/* loop_tun.c, a gw_flush_fn: one write. `segments` opened packets are booked with it, 0 for a packet of our own. */
 void gw_loop_write_tun(void *loop, const struct iovec *iov, int iovcnt, const gw_vnet *vnet, uint32_t segments);
 
 /* The loop cannot go on: it ends after this turn, and gw_dp_health says why. The first reason stays. */
