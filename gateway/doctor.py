@@ -132,12 +132,17 @@ def check_kernel_esp(lack: str | None = None) -> list[Finding]:
 def check_kernel_data_path() -> list[Finding]:
     """Drivers, offloads, steering, softirq, and what OpenWrt puts in the way."""
     from gateway import doctor_kernel
+    from gateway.lab import offload
     from gateway.netlink.ipsec import Ipsec, KernelSa
 
+    esp = {}
+    for name in doctor_kernel.cards():
+        with contextlib.suppress(OSError):
+            esp[name] = offload.features(name).get("esp-hw-offload")
     sas: list[KernelSa] = []
     with contextlib.suppress(OSError), Ipsec() as ipsec:
         sas = ipsec.sas()
-    return doctor_kernel.examine(machine=os.uname().machine, sas=sas)
+    return doctor_kernel.examine(machine=os.uname().machine, sas=sas, offload=esp)
 
 
 def check_quiet(sleep: Callable[[float], None] = time.sleep, governors: list[str] | None = None) -> list[Finding]:

@@ -6,7 +6,7 @@ Everything is read below ``root``, so that a directory of files can stand for an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from gateway.findings import FAIL, INFO, OK, WARN, Finding
@@ -119,24 +119,42 @@ def _of_algorithm(name: str, drivers: Sequence[CryptoAlgorithm], machine: str) -
     return Finding(INFO, line, "the first one runs" if len(drivers) > 1 else "")
 
 
-def check_hardware_offload(sas: Iterable[KernelSa], features: dict[str, bool] | None = None) -> list[Finding]:
-    """What SAs run in a network card. features: per interface, whether esp-hw-offload is on."""
-    there = list(sas)
-    features = features or {}
-    able = sorted(name for name, on in features.items() if on)
+def check_hardware_offload(sas: Iterable[KernelSa], cards: Mapping[str, bool | None] | None = None) -> list[Finding]:
+    """What SAs run in network cards, and what these could. cards: whether esp-hw-offload is on; None: it cannot."""
+    there, cards = list(sas), cards or {}
+    able = sorted(name for name, on in cards.items() if on)
+    found = _of_cards(cards)
     if not there:
-        return [Finding(INFO, f"ESP offload is switched on in {', '.join(able)}, no SA is there")] if able else []
+        return found
     offloaded = [sa for sa in there if sa.offload]
     words = f"{len(offloaded)} of {len(there)} SAs run in hardware"
     if offloaded:
         kinds = ", ".join(sorted({f"{sa.offload} offload" for sa in offloaded}))
-        return [Finding(OK if len(offloaded) == len(there) else WARN, f"{words} ({kinds})")]
+        return [*found, Finding(OK if len(offloaded) == len(there) else WARN, f"{words} ({kinds})")]
     if able:
         command = "ip xfrm state add ... offload crypto dev DEV dir in|out; in swanctl.conf hw_offload = auto"
-        return [
-            Finding(WARN, f"{words}, though {', '.join(able)} could", "the processor does what the card can", command)
-        ]
-    return [Finding(INFO, words)]
+        could = Finding(
+            WARN, f"{words}, though {', '.join(able)} could", "the processor does what the card can", command
+        )
+        return [*found, could]
+    return [*found, Finding(INFO, words)]
+
+
+def _of_cards(cards: Mapping[str, bool | None]) -> list[Finding]:
+    found = []
+    for name, on in sorted(cards.items()):
+        if on:
+            found.append(Finding(OK, f"{name}: ESP offload is on"))
+        elif on is False:
+            words = "the processor does what the card can"
+            found.append(Finding(WARN, f"{name}: ESP offload is off", words, f"ethtool -K {name} esp-hw-offload on"))
+    without = [name for name, on in sorted(cards.items()) if on is None]
+    return [*found, Finding(INFO, f"no ESP offload in {', '.join(without)}")] if without else found
+
+
+def cards(root: Path = ROOT) -> list[str]:
+    """Interfaces that are hardware (or a hypervisor's)."""
+    return sorted(device.parent.name for device in (root / "sys/class/net").glob("*/device"))
 
 
 def check_steering(root: Path = ROOT) -> list[Finding]:
@@ -145,8 +163,8 @@ def check_steering(root: Path = ROOT) -> list[Finding]:
     if cores < 2:
         return [Finding(INFO, "one core: nothing to steer")] if cores else []
     found = []
-    for device in sorted((root / "sys/class/net").glob("*/device")):
-        interface = device.parent
+    for name in cards(root):
+        interface = root / "sys/class/net" / name
         receive = list((interface / "queues").glob("rx-*"))
         if len(receive) != 1:
             continue
@@ -272,12 +290,17 @@ def _packages(root: Path, install: str) -> list[Finding]:
     return list(missing.values())
 
 
-def examine(root: Path = ROOT, machine: str = "", sas: Iterable[KernelSa] = ()) -> list[Finding]:
-    """All of them."""
+def examine(
+    root: Path = ROOT,
+    machine: str = "",
+    sas: Iterable[KernelSa] = (),
+    offload: Mapping[str, bool | None] | None = None,
+) -> list[Finding]:
+    """All of them. offload: of ``check_hardware_offload``."""
     return [
         *check_offload_modules(root),
         *check_drivers(root, machine),
-        *check_hardware_offload(sas),
+        *check_hardware_offload(sas, offload),
         *check_steering(root),
         *check_throttling(root),
         *check_softirq(root),

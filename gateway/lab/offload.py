@@ -68,13 +68,25 @@ def _feature_names(sock: socket.socket, interface: str) -> list[str]:
     ]
 
 
-def _read(sock: socket.socket, interface: str) -> dict[str, bool]:
+def _read(sock: socket.socket, interface: str) -> dict[str, bool | None]:
+    """By feature: on or off, None where it is off for good."""
     names = _feature_names(sock, interface)
     blocks = (len(names) + 31) // 32
     answer = _ioctl(sock, interface, bytearray(struct.pack("=II", _GFEATURES, blocks) + bytes(16 * blocks)))
-    # One block: available, requested, active, never_changed.
-    active = [struct.unpack_from("=IIII", answer, 8 + 16 * b)[2] for b in range(blocks)]
-    return {name: bool(active[i // 32] >> (i % 32) & 1) for i, name in enumerate(names) if name}
+    found: dict[str, bool | None] = {}
+    for i, name in enumerate(names):
+        available, _, active, never_changed = struct.unpack_from("=IIII", answer, 8 + 16 * (i // 32))
+        on = bool(active >> (i % 32) & 1)
+        can = on or bool((available & ~never_changed) >> (i % 32) & 1)
+        if name:
+            found[name] = on if can else None
+    return found
+
+
+def features(interface: str) -> dict[str, bool | None]:
+    """Of an interface here, by the kernel's names: on, off, or None for what it cannot. OSError when there is none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        return _read(sock, interface)
 
 
 def apply(namespace: NetworkNamespace, interface: str, mode: str) -> None:

@@ -23,7 +23,7 @@ from gateway.load.iperf3_parse import FORWARD, Interval
 from gateway.netlink import xfrm
 from gateway.netlink.connection import Connection
 from gateway.netlink.ipsec import Ipsec, KernelSa
-from gateway.node import kernel_crypto, xfrm_stat
+from gateway.node import kernel, kernel_crypto, xfrm_stat
 
 DEFAULT_BITRATE = "10M"
 _POLL_S = 0.5
@@ -54,12 +54,21 @@ class RunningServer:
 
 
 def kernel_sas() -> list[KernelSa]:
-    """All of this network namespace. UnusableError without XFRM or privilege."""
+    """All of this network namespace. UnusableError without XFRM, ESP or privilege."""
     try:
         with Ipsec() as ipsec:
-            return ipsec.sas()
+            sas = ipsec.sas()
     except OSError as error:
         raise _unusable(error) from None
+    if not sas:
+        _require_esp()
+    return sas
+
+
+def _require_esp() -> None:
+    """Where nothing is found: was ESP possible at all? UnusableError names the module."""
+    if lack := kernel.missing():
+        raise UnusableError(lack, "modprobe esp4 esp6, where the kernel was built with them", "kernel-lacks")
 
 
 def _unusable(error: OSError) -> UnusableError:
@@ -282,10 +291,12 @@ def run(
     source = source_of(load.server)
     try:
         with Ipsec() as ipsec:
-            tunnel = find_tunnel(load.server, source, ipsec.policies())
-            sas = ipsec.sas()
+            policies, sas = ipsec.policies(), ipsec.sas()
     except OSError as error:
         raise _unusable(error) from None
+    if not policies:
+        _require_esp()
+    tunnel = find_tunnel(load.server, source, policies)
     outward = [sa for sa in sas if tunnel.direction(sa) == "out"]
     if not outward:
         raise UnusableError(

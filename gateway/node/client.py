@@ -16,10 +16,15 @@ from typing import IO, Any
 from gateway.errors import GwbenchError, MeasurementError, UnusableError
 from gateway.node.base import Hello, NodeCounters, PathConfig, PathInfo, SaConfig, SaCounters
 from gateway.node.codec import decode_line, encode_line, from_dict, to_arguments, wipe
+from gateway.node.process import cpu_s
 from gateway.node.protocol import KEY_FIELDS, MAX_LINE_BYTES, PROTOCOL_VERSION
 
 HELLO_TIMEOUT_S = 60.0
 """Start of the interpreter and every implementation's known answers, on a slow and busy machine."""
+HELLO_PATIENCES = 10
+"""So often that time is granted to a process that computes meanwhile: an emulated machine takes minutes."""
+WORKING = 0.02
+"""Share of one core that tells a process which computes from one that hangs."""
 TIMEOUT_S = 15.0
 CLOSE_TIMEOUT_S = 5.0
 STDERR_TAIL_BYTES = 4096
@@ -43,6 +48,7 @@ class NodeClient:
         os.set_blocking(self._from, False)
         self._buffer = bytearray()
         self._next_id = 1
+        self._cpu_s, self._patiences = 0.0, 0
         self._greeted = False
         self._closed = False
         self._lost: GwbenchError | None = None
@@ -192,7 +198,10 @@ class NodeClient:
             if len(self._buffer) > MAX_LINE_BYTES:
                 raise UnusableError(f"{self.name} sent a line longer than {MAX_LINE_BYTES} bytes", code="bad-request")
             if not select.select([self._from], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise self._timed_out(op)
+                if op != "hello" or not self._still_starting():
+                    raise self._timed_out(op)
+                deadline = time.monotonic() + HELLO_TIMEOUT_S
+                continue
             try:
                 chunk = os.read(self._from, 1 << 16)
             except BlockingIOError:
@@ -205,6 +214,12 @@ class NodeClient:
         line = self._buffer[:end]
         del self._buffer[: end + 1]
         return line
+
+    def _still_starting(self) -> bool:
+        """Whether the process has computed since this was last asked, which is allowed so many times."""
+        before, self._cpu_s = self._cpu_s, cpu_s(self.pid)
+        self._patiences += 1
+        return self._patiences < HELLO_PATIENCES and self._cpu_s - before > WORKING * HELLO_TIMEOUT_S
 
     def _timed_out(self, op: str) -> GwbenchError:
         return MeasurementError(f"{self.name} does not answer '{op}'", code="timeout")

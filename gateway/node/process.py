@@ -97,6 +97,16 @@ def threads_cpu_ns() -> int:
     return total
 
 
+def cpu_s(pid: int) -> float:
+    """CPU time of the process, all threads; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            values = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def interface_counters() -> dict[str, dict[str, int]]:
     """Counters of every interface of this process's network namespace, from /proc/self/net/dev."""
     with open("/proc/self/net/dev", encoding="ascii") as file:

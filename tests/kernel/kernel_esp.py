@@ -14,10 +14,14 @@ CIPHERS = {"cbc(aes)": "cbc(aes)", "ctr(aes)": "rfc3686(ctr(aes))", "null": "ecb
 WINDOW = {False: 32, True: 256}
 
 
+PATIENCE_S = 300
+"""For a command: the machine may be emulated, its host busy."""
+
+
 def run(space: NetworkNamespace, command: list[str], text: str = "") -> str:
     """Runs a command in the namespace of this thread; its output. The data path's threads forbid a plain fork."""
     with space.entered():
-        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE_S)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout

@@ -132,24 +132,33 @@ def _wait(process: subprocess.Popen[bytes], log: Path, results: Path, longest_s:
 
 
 def boot(full: bool, module: str = "tests.kernel.vm_main", where: Path = BUILD) -> Boot:
-    """Runs everything of one module; results and consoles go into ``where``. With KEEP set, what earlier runs have
-    recorded stands as it is."""
+    """Runs the matrix, part by part, and everything else with its last part; results and consoles go into ``where``."""
     everything = Boot()
     count = len(cells.shards(full))
     for shard in range(count):
         name = f"{KIND}-full-{shard + 1}-of-{count}" if full else KIND
-        results = where / "out" / f"{name}.jsonl"
-        if not os.environ.get("KEEP"):
-            results.unlink(missing_ok=True)
-        part, stuck = Boot(read_records(results)), 0
-        while not part.finished and part.boots < MOST_BOOTS and stuck < SAME_PLACE:
-            known = len(part.records)
-            part.add(boot_once(results, module, str(int(full)), str(shard)))
-            stuck = stuck + 1 if len(part.records) <= known else 0
+        part = boot_to_the_end(where / "out" / f"{name}.jsonl", module, str(int(full)), str(shard))
         problem = everything.problem or part.problem
         everything.add(part)
         everything.problem = problem
     return everything
+
+
+def boot_to_the_end(results: Path, module: str, *arguments: str) -> Boot:
+    """Every case of one part, in as many boots as it takes. With KEEP set, what earlier runs have recorded stands as it
+    is, failures excepted."""
+    kept = {key: one for key, one in read_records(results).items() if "error" not in one}
+    if not os.environ.get("KEEP"):
+        results.unlink(missing_ok=True)
+    elif len(kept) < len(read_records(results)):
+        kept.pop(("end", "end"), None)
+        results.write_text("".join(json.dumps(one) + "\n" for one in kept.values()))
+    part, stuck = Boot(read_records(results)), 0
+    while not part.finished and part.boots < MOST_BOOTS and stuck < SAME_PLACE:
+        known = len(part.records)
+        part.add(boot_once(results, module, *arguments))
+        stuck = stuck + 1 if len(part.records) <= known else 0
+    return part
 
 
 def boot_once(results: Path, module: str, *arguments: str) -> Boot:

@@ -24,7 +24,7 @@ BURST = 16
 PORT = 7007
 STREAM_BYTES = 6_000_000
 """Of iperf3, not seconds: how much is to arrive does not depend on how fast the machine is."""
-PATIENCE_S = 30
+PATIENCE_S = 120
 """For a datagram that is on its way: the machine is emulated, and its host may be busy."""
 
 

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import IO, Any
 
@@ -107,10 +107,10 @@ def run_all(file: IO[str], lab: Lab, shards: list[list[Cell]], shard: int) -> No
     attempt(file, "af_alg", "af_alg", af_alg)
 
 
-def main() -> None:
-    results, full, shard = sys.argv[1], sys.argv[2] == "1", int(sys.argv[3])
-    subprocess.run(["modprobe", "-a", *MODULES], check=True)
-    with open(results, "a+") as file:
+@contextlib.contextmanager
+def results(path: str) -> Iterator[IO[str]]:
+    """The file that the host reads, behind what an earlier boot has recorded there; its end is written at the end."""
+    with open(path, "a+") as file:
         file.seek(0)
         for line in file:  # of a machine that died; its last line may be half a line
             with contextlib.suppress(ValueError):
@@ -118,9 +118,15 @@ def main() -> None:
         file.write("\n")
         machine = {"release": platform.release(), "version": platform.version(), "cpu_features": dp.cpu_features()}
         write(file, {"kind": "machine", "name": "machine", "result": machine})
-        with laboratory() as lab:
-            run_all(file, lab, cells.shards(full), shard)
+        yield file
         write(file, {"kind": "end", "name": "end"})
+
+
+def main() -> None:
+    full, shard = sys.argv[2] == "1", int(sys.argv[3])
+    subprocess.run(["modprobe", "-a", *MODULES], check=True)
+    with results(sys.argv[1]) as file, laboratory() as lab:
+        run_all(file, lab, cells.shards(full), shard)
 
 
 if __name__ == "__main__":

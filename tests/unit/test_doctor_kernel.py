@@ -8,6 +8,7 @@ import pytest
 
 from gateway import doctor_kernel as doctor
 from gateway.findings import FAIL, INFO, OK, WARN, Finding
+from gateway.lab import offload
 from gateway.netlink.ipsec import KernelSa
 
 CRYPTO = """\
@@ -112,11 +113,29 @@ def sa(offload: str = "") -> KernelSa:
 def test_hardware_offload_asked_and_actual() -> None:
     assert doctor.check_hardware_offload([]) == []
     assert doctor.check_hardware_offload([sa()])[0].level == INFO
-    warned = doctor.check_hardware_offload([sa()], {"eth0": True})[0]
+    on, warned = doctor.check_hardware_offload([sa()], {"eth0": True})
+    assert on.level == OK and on.what == "eth0: ESP offload is on"
     assert warned.level == WARN and "0 of 1 SAs" in warned.what and "hw_offload" in warned.command
     assert doctor.check_hardware_offload([sa("crypto")])[0].level == OK
     mixed = doctor.check_hardware_offload([sa("packet"), sa()])[0]
     assert mixed.level == WARN and "1 of 2 SAs run in hardware (packet offload)" in mixed.what
+
+
+def test_each_card_says_whether_it_can_offload_esp() -> None:
+    none, on = doctor.check_hardware_offload([], {"eth0": None, "eth2": None, "eth1": True})[::-1]
+    assert none.what == "no ESP offload in eth0, eth2" and none.level == INFO
+    assert on.what == "eth1: ESP offload is on"
+    (off,) = doctor.check_hardware_offload([], {"eth0": False})
+    assert off.level == WARN and off.command == "ethtool -K eth0 esp-hw-offload on"
+
+
+def test_an_interface_tells_its_features() -> None:
+    """By the kernel: of loopback some are on for ever, hardware's are not there."""
+    found = offload.features("lo")
+    assert found["tx-scatter-gather"] is True
+    assert found["esp-hw-offload"] is None
+    with pytest.raises(OSError):
+        offload.features("nosuchcard0")
 
 
 def test_steering(tmp_path: Path) -> None:

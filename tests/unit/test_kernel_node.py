@@ -193,8 +193,13 @@ def test_a_kernel_without_esp_is_named_before_anything(capsys: pytest.CaptureFix
     lack = kernel_plan.kernel_lacks()
     if lack:
         assert "module" in lack
-        for words in (["--dataplane", "kernel"], ["--dataplane", "user,kernel", "--driver", "a,b"]):
-            assert main(["iperf", *words]) == 2
+        for words in (
+            ["iperf", "--dataplane", "kernel"],
+            ["iperf", "--dataplane", "user,kernel", "--driver", "a,b"],
+            ["iperf", "--existing", "127.0.0.1"],
+            ["sa", "--from-kernel"],
+        ):
+            assert main(words) == 2
             err = capsys.readouterr().err
             assert lack in err and len(err.splitlines()) == 1
     else:

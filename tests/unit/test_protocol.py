@@ -338,6 +338,16 @@ def test_a_mute_process_times_out_and_is_ended(monkeypatch: pytest.MonkeyPatch) 
     assert not Path(f"/proc/{client.pid}").exists()
 
 
+def test_a_process_that_computes_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interpreter that starts in an emulated machine."""
+    monkeypatch.setattr("gateway.node.client.HELLO_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("gateway.node.client.HELLO_PATIENCES", 1000)
+    client = process("import time\nwhile time.process_time() < 1: pass\nprint('Started', flush=True); time.sleep(60)")
+    with pytest.raises(UnusableError, match="not JSON"):
+        client.hello()
+    client.close()
+
+
 def test_noise_on_stdout_is_an_error_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.node.client.CLOSE_TIMEOUT_S", 0.2)
     client = process("print('Welcome!', flush=True); import time; time.sleep(60)")
