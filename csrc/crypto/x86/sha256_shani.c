@@ -47,6 +47,13 @@ INLINE __m128i schedule(__m128i a, __m128i b, __m128i c, __m128i d)
 	return _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(a, b), _mm_alignr_epi8(d, c, 4)), d);
 }
 
+/* -O2 alone does not unroll; a loop costs register copies that the two streams have no room for: a quarter. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 3")
+#endif
+
 #define STEP(i, x, w0, w1, w2, w3)                                                                                     \
 	x = four_rounds(x, w0, 4 * (i));                                                                                   \
 	w0 = schedule(w0, w1, w2, w3)
@@ -80,6 +87,7 @@ GW_TARGET_SHANI static void two(uint32_t *s, uint32_t *t, const uint8_t *p, cons
 		const half_states before_x = x, before_y = y;
 		__m128i a = load_be(p), b = load_be(p + 16), c = load_be(p + 32), d = load_be(p + 48);
 		__m128i e = load_be(q), f = load_be(q + 16), g = load_be(q + 32), h = load_be(q + 48);
+		UNROLL
 		for (int i = 0; i < 12; i += 4) {
 			STEP(i, x, a, b, c, d);
 			STEP(i, y, e, f, g, h);
@@ -107,67 +115,18 @@ GW_TARGET_SHANI static void two(uint32_t *s, uint32_t *t, const uint8_t *p, cons
 	unpack(y, t);
 }
 
-/* Four streams: their states and one's message words are all that the registers hold, so the words stay in memory and
- * each stream does four rounds before the next one's turn; the processor overlaps them by itself. */
-typedef struct words {
-	__m128i w[4];
-} words;
-
-INLINE half_states turn(half_states x, words *m, int i)
-{
-	const __m128i w0 = m->w[i & 3];
-	x = four_rounds(x, w0, 4 * i);
-	if (i < 12) m->w[i & 3] = schedule(w0, m->w[(i + 1) & 3], m->w[(i + 2) & 3], m->w[(i + 3) & 3]);
-	return x;
-}
-
-#define EACH4(F) F(0) F(1) F(2) F(3)
-
+/* Four streams: where the processor has AVX, by hand. */
 GW_TARGET_SHANI static void four(uint32_t s[4][8], const uint8_t *const data[4], size_t n)
 {
-	words m[4];
-#define F(k)                                                                                                           \
-	half_states x##k = pack(s[k]);                                                                                     \
-	const uint8_t *p##k = data[k];
-	EACH4(F)
-#undef F
-	for (; n > 0; n--) {
-#define F(k)                                                                                                           \
-	const half_states before##k = x##k;                                                                                \
-	for (int i = 0; i < 4; i++) m[k].w[i] = load_be(p##k + 16 * i);                                                    \
-	p##k += 64;
-		EACH4(F)
-#undef F
-#define TURN(i)                                                                                                        \
-	x0 = turn(x0, &m[0], i);                                                                                           \
-	x1 = turn(x1, &m[1], i);                                                                                           \
-	x2 = turn(x2, &m[2], i);                                                                                           \
-	x3 = turn(x3, &m[3], i);
-		TURN(0)
-		TURN(1)
-		TURN(2)
-		TURN(3)
-		TURN(4)
-		TURN(5)
-		TURN(6)
-		TURN(7)
-		TURN(8)
-		TURN(9)
-		TURN(10)
-		TURN(11)
-		TURN(12)
-		TURN(13)
-		TURN(14)
-		TURN(15)
-#define F(k)                                                                                                           \
-	x##k.abef = _mm_add_epi32(x##k.abef, before##k.abef);                                                              \
-	x##k.cdgh = _mm_add_epi32(x##k.cdgh, before##k.cdgh);
-		EACH4(F)
-#undef F
+	if (gw_cpu() & GW_CPU_AVX) {
+		half_states x[4];
+		for (int k = 0; k < 4; k++) x[k] = pack(s[k]);
+		gw_sha256_four_avx(x, data, n);
+		for (int k = 0; k < 4; k++) unpack(x[k], s[k]);
+	} else {
+		two(s[0], s[1], data[0], data[1], n);
+		two(s[2], s[3], data[2], data[3], n);
 	}
-#define F(k) unpack(x##k, s[k]);
-	EACH4(F)
-#undef F
 }
 
 static void get(const gw_sha256_lanes *l, int lane, uint32_t *s)

@@ -43,6 +43,8 @@ typedef struct gw_sha256_kernel {
 void gw_sha256_lanes_hash(const gw_sha256_kernel *k, gw_op *ops, size_t n);
 void gw_sha256_lanes_hmac(const gw_sha256_kernel *k, gw_op *ops, size_t n);
 
+/* sha256_shani_avx.c */
+void gw_sha256_four_avx(void *state, const uint8_t *const data[4], size_t n);
 /* sha256_shani.c */
 void gw_sha256_blocks_shani(void *state, const uint8_t *data, size_t n);
 void gw_sha256_rest_shani(gw_sha256_lanes *l);
