@@ -304,14 +304,19 @@ def _follow(
 
 def interface_bytes(pid: int, interface: str, direction: str) -> int | None:
     """Bytes that a server's interface received (FORWARD) or sent, seen from the process ``pid`` in its namespace."""
+    return device_bytes(Path(f"/proc/{pid}/net/dev"), interface, sent=direction != FORWARD)
+
+
+def device_bytes(table: Path, device: str, *, sent: bool) -> int | None:
+    """Of a /proc/net/dev: what the device sent, or received; None: it is not there."""
     try:
-        text = Path(f"/proc/{pid}/net/dev").read_text()
+        text = table.read_text()
     except OSError:
         return None
     for line in text.splitlines():
         name, _, numbers = line.partition(":")
-        if name.strip() == interface:
-            return int(numbers.split()[0 if direction == FORWARD else 8])
+        if name.strip() == device:
+            return int(numbers.split()[8 if sent else 0])
     return None
 
 

@@ -58,6 +58,11 @@ class FarNode(NodeClient):
             )
             raise self._lost from error
 
+    @property
+    def lost(self) -> bool:
+        """Whether it answers no more."""
+        return self._lost is not None
+
     def close_path(self) -> None:
         """Path, SAs and what they needed are gone; the node stays."""
         self.ask("close_path")

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
 
-from gateway.errors import UnusableError
+from gateway.errors import MeasurementError, UnusableError
 from gateway.lab import syscalls
 
 CONNECT_S = 10
@@ -85,13 +85,15 @@ class Caller:
 
 
 class Ssh:
-    """A connection. Close it; safe twice. Errors are UnusableError with one line."""
+    """A connection. Close it; safe twice. Errors are one line: UnusableError until it stands, MeasurementError
+    (code peer-lost) when it has ended."""
 
     def __init__(self, where: Where) -> None:
         if shutil.which("ssh") is None:
             raise UnusableError("ssh is not installed", "apt install openssh-client", "no-ssh")
         self.where = where
         self._caller = Caller.find(dict(os.environ), os.geteuid())
+        self._stood = False
         self._folder = tempfile.mkdtemp(prefix="gwbench-ssh-")
         if self._caller.uid is not None:
             os.chown(self._folder, self._caller.uid, self._caller.gid or 0)
@@ -118,6 +120,7 @@ class Ssh:
             words = err.read().decode(errors="replace")
         if process.returncode == _SSH_FAILED:
             raise explain(words, self.where)
+        self._stood = True
         return Done(process.returncode, out, words)
 
     def run(self, command: str, stdin: bytes = b"", timeout_s: float = 30.0) -> Done:
@@ -127,16 +130,22 @@ class Ssh:
             try:
                 out, _ = process.communicate(stdin, timeout_s)
             except subprocess.TimeoutExpired:
-                raise UnusableError(f"{self.name} does not answer", "is the link up?", "peer-unreachable") from None
+                raise self._lost("it does not answer any more") from None
             finally:
                 if process.poll() is None:
                     process.kill()
                     process.wait()
             err.seek(0)
             words = err.read().decode(errors="replace")
+        if process.returncode == _SSH_FAILED and self._stood:
+            # Whatever ssh said of a second attempt: there was a first one, and it stood.
+            raise self._lost("the ssh connection has ended")
         if process.returncode == _SSH_FAILED:
             raise explain(words, self.where)
         return Done(process.returncode, out, words)
+
+    def _lost(self, how: str) -> MeasurementError:
+        return MeasurementError(f"{self.name} was lost: {how}", "is the link up?", "peer-lost")
 
     def popen(self, command: str, stderr: IO[bytes]) -> subprocess.Popen[bytes]:
         """Starts a command with pipes at stdin and stdout."""

@@ -35,6 +35,7 @@ class Far:
     kind: str = ""
     placed: list[Placed] = field(default_factory=list)
     hello: Hello | None = None
+    _lost: bool = False
 
     def use(self, kind: str) -> FarNode:
         """The node with this data path, ready for a path."""
@@ -68,12 +69,13 @@ class Far:
     def end(self) -> None:
         """The node has undone everything when this returns, unless it was lost: then it does so by itself."""
         if self.node is not None:
+            self._lost |= self.node.lost
             self.node.close()
             self.node = None
 
     def close(self) -> None:
-        """Node and programs gone."""
+        """Node and programs gone. Of a lost one its own shell takes them away: no waiting for a link that is down."""
         self.end()
-        for placed in self.placed:
+        for placed in () if self._lost else self.placed:
             with suppress(GwbenchError):  # its own shell has done it, or the link is gone
                 place.remove(self.ssh, placed)

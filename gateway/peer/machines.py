@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from gateway.errors import GwbenchError, UnusableError
 from gateway.lab import gate
 from gateway.lab.namespaces import NetworkNamespace
 from gateway.lab.tunnel import End, Tunnel, TunnelConfig, connect, inner_mtu_of
 from gateway.load import iperf3
-from gateway.load.iperf3_parse import Interval
+from gateway.load.iperf3_parse import FORWARD, Interval
 from gateway.measure import machine
 from gateway.node.base import OFFLOADS, PathConfig
 from gateway.node.far import FarNode
@@ -266,16 +267,19 @@ class Endpoint(PeerMachines):
         return replace(load, client=self._setting.line.local, server=self._setting.line.remote)
 
     def _server(self, load: iperf3.Load, case: Case) -> iperf3.Server:
-        return FarServer(self._node, load.server if case.suite else self._setting.line.remote)
+        here = (self._client.namespace, self._near_tun) if case.suite else (self._outside, self._setting.line.device)
+        return FarServer(self._node, load.server if case.suite else self._setting.line.remote, *here)
 
 
 class FarServer:
     """iperf3's server as a child of gwnode: it cannot outlive it."""
 
-    def __init__(self, node: FarNode, bind: str) -> None:
+    def __init__(self, node: FarNode, bind: str, near: NetworkNamespace, device: str) -> None:
+        """device: where its traffic passes in ``near``, for live lines: asking the router would cost it time."""
         self._node = node
         self._bind = bind
-        self._before = 0
+        self._near = near
+        self._device = device
 
     def start(self, load: iperf3.Load, binary: iperf3.Iperf3Binary) -> None:
         self._node.ask("iperf3", arguments=["-s", "-1", "-B", self._bind, "-p", str(load.port)])
@@ -296,8 +300,8 @@ class FarServer:
             time.sleep(0.1)
 
     def moved_bytes(self, direction: str) -> int | None:
-        """Of the tunnel only, and only where asking costs nothing."""
-        return None
+        with self._near.entered():
+            return iperf3.device_bytes(Path("/proc/thread-self/net/dev"), self._device, sent=direction == FORWARD)
 
     def finish(self) -> int | None:
         deadline = time.monotonic() + 2.0
