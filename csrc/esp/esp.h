@@ -61,6 +61,8 @@ static inline bool gw_addr_same(const gw_addr *a, const gw_addr *b)
 	return a->family == b->family && a->port == b->port && !memcmp(a->bytes, b->bytes, sizeof a->bytes);
 }
 const gw_addr *gw_sa_peer(const gw_sa *sa); /* as configured: where the peer is by now, io knows under its id */
+const gw_addr *gw_sa_local(const gw_sa *sa);
+bool gw_sa_is_transport(const gw_sa *sa);
 uint32_t gw_sa_peer_id(const gw_sa *sa);
 void gw_sa_set_peer_id(gw_sa *sa, uint32_t id);
 uint32_t gw_sa_spi(const gw_sa *sa);
@@ -68,7 +70,8 @@ uint64_t gw_sa_newest(const gw_sa *sa); /* in: the highest sequence number that 
 uint32_t gw_sa_flags(const gw_sa *sa);
 /* Extra bytes that sealing adds at most: to lay packets out in a train. */
 size_t gw_sa_overhead_max(const gw_sa *sa);
-/* Largest inner packet that seals to at most esp_bytes (SPI..ICV), 0 when there is none. TFC padding not counted. */
+/* Largest inner packet that seals to at most esp_bytes (SPI..ICV), 0 when there is none. TFC padding not counted; the
+ * IP header that transport mode leaves out is. */
 size_t gw_sa_inner_max(const gw_sa *sa, size_t esp_bytes);
 /* Where the SA's counters live: a slot of the loop's page, or (NULL) its own memory. Returns the slot that it leaves,
  * NULL when that was its own. */

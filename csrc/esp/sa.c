@@ -161,6 +161,14 @@ const gw_addr *gw_sa_peer(const gw_sa *sa)
 {
 	return &sa->peer;
 }
+const gw_addr *gw_sa_local(const gw_sa *sa)
+{
+	return &sa->local;
+}
+bool gw_sa_is_transport(const gw_sa *sa)
+{
+	return sa->mode == GW_MODE_TRANSPORT;
+}
 uint32_t gw_sa_peer_id(const gw_sa *sa)
 {
 	return sa->peer_id;
@@ -199,7 +207,8 @@ size_t gw_sa_inner_max(const gw_sa *sa, size_t esp_bytes)
 	const size_t fixed = (size_t)sa->head_bytes + sa->icv_bytes;
 	const size_t room = esp_bytes > fixed ? (esp_bytes - fixed) & ~(size_t)sa->block_mask : 0;
 
-	return room > 2 ? room - 2 : 0;
+	if (room <= 2) return 0;
+	return room - 2 + (sa->mode != GW_MODE_TRANSPORT ? 0 : sa->local.family == 6 ? 40 : 20);
 }
 
 /* ---- counters ---- */

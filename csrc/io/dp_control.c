@@ -146,6 +146,8 @@ int gw_dp_sa_add(gw_dp *dp, const gw_sa_params *params, char *ran, size_t ran_le
 	if (params->loop >= dp->info.queues) return gw_dp_fail(err, -EINVAL, "no loop of this number");
 	if (params->peer.family && params->peer.family != dp->info.local.family)
 		return gw_dp_fail(err, -EAFNOSUPPORT, "the peer's address is of another IP version than the path's own");
+	if (params->mode == GW_MODE_TRANSPORT && !(params->local.family && params->peer.family))
+		return gw_dp_fail(err, -EINVAL, "transport mode: the SA needs both its addresses");
 	gw_sa *sa = gw_sa_new(params, gw_now_ns(), err);
 	if (!sa) return -EINVAL;
 	if (ran) snprintf(ran, ran_len, "%s", gw_sa_implementation(sa)); /* later it is the loop's */

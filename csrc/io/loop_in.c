@@ -78,6 +78,10 @@ void gw_loop_in_open(gw_loop *l, uint32_t got, bool handed, uint64_t now_ns)
 		const gw_pkt *p = &l->in[i];
 		if (p->status != GW_OK) continue;
 		if (l->roaming) follow_peer(l, p, &l->from[i]);
+		if (gw_sa_is_transport(p->sa)) {
+			gw_loop_unwrap(l, p);
+			continue;
+		}
 		if (l->clamp_mss && gw_maybe_syn(p->inner, p->inner_len))
 			l->c.mss_clamped += gw_mss_clamp(p->inner, p->inner_len, l->mtu, false);
 		gw_coalesce_add(l->co, p->inner, p->inner_len, l->coalesce);

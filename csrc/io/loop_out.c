@@ -101,6 +101,10 @@ static void push(gw_loop *l, gw_sa *sa, const gw_seg *seg, bool df)
 	p->n_in = seg->rest_len ? 2 : 1;
 	p->next_header = seg->head[0] >> 4 == 4 ? 4 : 41;
 	p->status = GW_OK;
+	if (gw_sa_is_transport(sa) && !gw_loop_strip(p)) { /* all segments of a read, or none */
+		gw_sa_drop(sa, GW_OUT_INVALID, 1);
+		return;
+	}
 	l->out_df[l->n_out++] = df;
 }
 
@@ -173,7 +177,7 @@ static void take(gw_loop *l, const gw_vnet *vnet, uint8_t *ip, size_t len, bool 
 			answer_too_big(l, ip, len, mtu);
 			return;
 		}
-		if (l->whole && !v6) {
+		if (l->whole && !v6 && !gw_sa_is_transport(sa)) { /* RFC 4303 3.3.4: no fragments in transport mode */
 			take_cut(l, sa, &plan, mtu, df, now_ns);
 			return;
 		}

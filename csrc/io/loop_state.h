@@ -84,6 +84,12 @@ uint32_t gw_loop_inner_mtu(gw_loop *l, const gw_sa *sa, uint64_t now_ns);
 /* loop_tun.c, a gw_flush_fn: one write. `segments` opened packets are booked with it, 0 for a packet of our own. */
 void gw_loop_write_tun(void *loop, const struct iovec *iov, int iovcnt, const gw_vnet *vnet, uint32_t segments);
 
+/* loop_transport.c: takes a packet's IP header off before it is sealed under a transport mode SA; false: it is none
+ * between the SA's addresses that could be made again at the other end. And puts one before what was opened, and
+ * writes. */
+bool gw_loop_strip(gw_pkt *p);
+void gw_loop_unwrap(gw_loop *l, const gw_pkt *p);
+
 /* The loop cannot go on: it ends after this turn, and gw_dp_health says why. The first reason stays. */
 static inline void gw_loop_die(gw_loop *l, int err, const char *why)
 {

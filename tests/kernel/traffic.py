@@ -51,9 +51,12 @@ def payload(n: int, label: str) -> bytes:
     return hashlib.shake_128(label.encode()).digest(n) if n else b""
 
 
-def compared(cell: Cell, sender: str, exchange: Callable[[list[bytes]], list[bytes]]) -> dict[str, Any]:
-    """Every length in bursts through ``exchange``, which returns what arrived; byte by byte and in order."""
-    data = [payload(n, f"{cell.name} {sender} {n}") for n in lengths(cell)]
+def compared(
+    cell: Cell, sender: str, exchange: Callable[[list[bytes]], list[bytes]], whole: bool = False
+) -> dict[str, Any]:
+    """Every length in bursts through ``exchange``, which returns what arrived; byte by byte and in order. whole: but
+    for the one that is sent in fragments."""
+    data = [payload(n, f"{cell.name} {sender} {n}") for n in lengths(cell)[: -1 if whole else None]]
     wrong: list[str] = []
     received = 0
     for at in range(0, len(data), BURST):
