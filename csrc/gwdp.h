@@ -469,6 +469,75 @@ int gw_bench_engine(int suite, const char *impl, int strategy, size_t inner_len,
 					uint64_t min_ns, gw_bench_sample *out, uint64_t *cpu_ns, uint32_t *latency_ns, size_t *latencies,
 					gw_err *err);
 
+/* ---- load at a stated rate, and where it arrives (csrc/bench/gen.c, sink.c) ----------------------------------- */
+
+#define GW_GEN_SIZES 64
+
+typedef struct gw_gen_config {
+	int fd;           /* a connected UDP socket; stays the caller's */
+	gw_sa *sa;        /* NULL: payloads go out as they are; else an outbound SA that seals inner packets */
+	gw_addr src, dst; /* with sa: of the inner IPv4 packets, with ports */
+	uint32_t n_sizes; /* IP packets, bytes, in turns: 44 to 9216 */
+	uint16_t sizes[64];
+	uint16_t trial;       /* stands in every packet */
+	double packets_per_s; /* 0 = as fast as it goes */
+	uint64_t count;       /* packets */
+	uint64_t max_ns;      /* ends then at the latest */
+	uint32_t train;       /* packets of one length and moment that go as one (UDP_SEGMENT); 1 to 64 */
+	uint32_t lose_every;  /* with sa: of so many packets the last is not sent; 0 = none */
+	uint32_t hold_every;  /* with sa: of so many packets the last goes after hold_for others; 0 = none */
+	uint32_t hold_for;
+} gw_gen_config;
+
+typedef struct gw_gen_stats {
+	uint64_t numbered; /* packets that were made */
+	uint64_t sent, bytes;
+	uint64_t failed; /* refused by the socket */
+	uint64_t lost, held;
+	uint64_t started_ns, ended_ns; /* CLOCK_MONOTONIC */
+	uint64_t slipped_ns;           /* the schedule was moved by so much, because the thread did not get to run */
+	uint64_t cpu_ns;
+	uint32_t last_errno;
+	uint32_t pad0;
+} gw_gen_stats;
+
+typedef struct gw_gen gw_gen;
+/* A thread begins at once. The SA is the generator's alone until it is finished. NULL with *err. */
+gw_gen *gw_gen_start(const gw_gen_config *config, gw_err *err);
+int gw_gen_done(const gw_gen *gen);
+/* Stops it where it still runs, says what it did (out may be NULL), frees it. Safe on NULL. */
+void gw_gen_finish(gw_gen *gen, gw_gen_stats *out);
+
+#define GW_LATENCY_BUCKETS 2048
+
+typedef struct gw_sink_config {
+	int fd;       /* a UDP socket; stays the caller's */
+	uint32_t spi; /* 0 = payloads of gw_gen; else ESP, counted by number */
+	gw_sa *sa;    /* inbound: opens the sample that is compared; NULL = none */
+} gw_sink_config;
+
+typedef struct gw_sink_stats {
+	uint64_t packets, bytes;
+	uint64_t foreign;        /* of another trial or stream */
+	uint64_t reordered;      /* came after one with a higher number */
+	uint64_t checked, wrong; /* content compared; and found to differ, or not authentic */
+	uint64_t socket_drops;
+	uint64_t receives;
+	uint64_t last_ns; /* CLOCK_MONOTONIC, of the last receive */
+	uint64_t cpu_ns;  /* since the sink began */
+	uint64_t latencies, latency_sum_ns, latency_min_ns, latency_max_ns;
+} gw_sink_stats;
+
+typedef struct gw_sink gw_sink;
+gw_sink *gw_sink_start(const gw_sink_config *config, gw_err *err);
+/* Counts from 0 again. check_every: one of so many packets has its content compared. times: latencies are taken, by
+ * the kernel's receive stamps; of ESP, of those that are compared. */
+void gw_sink_trial(gw_sink *sink, uint16_t trial, uint32_t check_every, int times);
+/* histogram: room for GW_LATENCY_BUCKETS, or NULL. */
+void gw_sink_read(gw_sink *sink, gw_sink_stats *out, uint64_t *histogram);
+void gw_sink_free(gw_sink *sink);        /* safe on NULL */
+uint64_t gw_latency_ns(uint32_t bucket); /* least value of a bucket; 64 buckets an octave */
+
 /* <<< cffi */
 
 #ifdef __cplusplus

@@ -7,6 +7,7 @@ Failures are :class:`DataplaneError` with the one line that the C code wrote.
 ``impls``      CPU features, implementations, known answers, one-shot crypto operations
 ``suites``     the suite table and overhead arithmetic
 ``sa``         SAs in memory: seal and open batches of packets
+``load``       generators and sinks of packets at a stated rate
 ``packets``    checksum, segmentation, coalescing as pure functions
 ``path``       the running dataplane: TUN, sockets, loops, counters
 ``page``       counters of a dataplane in another process
@@ -37,6 +38,7 @@ from dataplane.impls import (
     run,
     selftest,
 )
+from dataplane.load import Generator, GeneratorStats, Sink, SinkStats
 from dataplane.packets import checksum, coalesce, segment
 from dataplane.page import CounterPage
 from dataplane.path import OFFLOADS, Dataplane, DataplaneConfig, DataplaneInfo, LoopCounters
@@ -66,6 +68,8 @@ __all__ = [
     "DataplaneInfo",
     "DepthSample",
     "EngineSample",
+    "Generator",
+    "GeneratorStats",
     "Impl",
     "Key",
     "LoopCounters",
@@ -78,6 +82,8 @@ __all__ = [
     "SaParams",
     "Sealed",
     "Selector",
+    "Sink",
+    "SinkStats",
     "Suite",
     "bench_af_alg",
     "bench_engine",

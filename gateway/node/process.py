@@ -107,9 +107,10 @@ def cpu_s(pid: int) -> float:
     return (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def interface_counters() -> dict[str, dict[str, int]]:
-    """Counters of every interface of this process's network namespace, from /proc/self/net/dev."""
-    with open("/proc/self/net/dev", encoding="ascii") as file:
+def interface_counters(of: str = "self") -> dict[str, dict[str, int]]:
+    """Counters of every interface of this process's network namespace, from /proc/self/net/dev; ``thread-self``: of
+    the calling thread's."""
+    with open(f"/proc/{of}/net/dev", encoding="ascii") as file:
         lines = file.read().splitlines()[2:]
     interfaces = {}
     for line in lines:
