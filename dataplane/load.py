@@ -66,9 +66,10 @@ class Generator:
         hold_for: int = 0,
     ) -> None:
         """fd: a connected UDP socket; sizes: IP packets in bytes, taken in turns; packets_per_s: 0 = as fast as it
-        goes; train: packets of one length and moment that go as one (UDP_SEGMENT), at most 64; sa: seals inner packets src -> dst (IPv4 address and port) and is the generator's alone until it has
-        finished. lose_every, hold_every, hold_for: of so many sealed packets one is left out, or sent after hold_for
-        others. DataplaneError when the arguments do not fit."""
+        goes; train: packets of one length and moment that go as one (UDP_SEGMENT), at most 64; sa: seals inner packets
+        src -> dst (IPv4 address and port) and is the generator's alone until it has finished. lose_every, hold_every,
+        hold_for: of so many sealed packets one is left out, or sent after hold_for others. DataplaneError when the
+        arguments do not fit."""
         init()
         config = ffi.new("gw_gen_config *")
         config.fd, config.trial, config.train = fd, trial & 0xFFFF, train
@@ -104,6 +105,13 @@ class Generator:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        self._end()
+
+    def __del__(self) -> None:
+        if getattr(self, "_generator", ffi.NULL) != ffi.NULL:
+            self._end()
+
+    def _end(self) -> None:
         if self._generator != ffi.NULL:
             self.finish()
 

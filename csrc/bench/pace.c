@@ -5,7 +5,8 @@
 
 #define QUANTUM_NS   100000.0 /* what goes together: a sleep is not shorter */
 #define QUANTUM_MOST 64u
-#define LAG_NS       1000000.0 /* caught up with in one burst */
+#define LAG_NS       2000000.0 /* caught up with in one burst, */
+#define LAG_PACKETS  64.0      /* and so are a few packets, however long they took */
 
 void gw_pace_start(gw_pace *p, double packets_per_s, uint64_t now_ns)
 {
@@ -19,14 +20,15 @@ void gw_pace_start(gw_pace *p, double packets_per_s, uint64_t now_ns)
 
 uint32_t gw_pace_due(gw_pace *p, uint64_t sent, uint32_t most, uint64_t now_ns)
 {
-	double due, behind;
+	double due, behind, most_ns;
 
 	if (p->packets_per_ns <= 0) return most;
 	due = (double)(now_ns - p->start_ns) * p->packets_per_ns + 1; /* the first goes at once */
 	behind = (due - (double)sent) / p->packets_per_ns;
-	/* A slow stream is always a packet behind: that is no lag. */
-	if (behind > LAG_NS + 1 / p->packets_per_ns) {
-		const uint64_t slip = (uint64_t)(behind - LAG_NS - 1 / p->packets_per_ns);
+	most_ns = LAG_PACKETS / p->packets_per_ns;
+	if (most_ns < LAG_NS) most_ns = LAG_NS;
+	if (behind > most_ns) {
+		const uint64_t slip = (uint64_t)(behind - most_ns);
 		p->start_ns += slip;
 		p->slipped_ns += slip;
 		due -= (double)slip * p->packets_per_ns;

@@ -14,8 +14,8 @@ typedef struct gw_pace {
 } gw_pace;
 
 void gw_pace_start(gw_pace *p, double packets_per_s, uint64_t now_ns);
-/* How many packets may go now, `sent` having gone: at most `most`. A stream that is behind by more than a millisecond
- * does not catch up in one burst, which would measure queues: its schedule moves. */
+/* How many packets may go now, `sent` having gone: at most `most`. A stream that is behind by more than two
+ * milliseconds and 64 packets does not catch up in one burst, which would measure queues: its schedule moves. */
 uint32_t gw_pace_due(gw_pace *p, uint64_t sent, uint32_t most, uint64_t now_ns);
 /* When it is worth looking again. */
 uint64_t gw_pace_next_ns(const gw_pace *p, uint64_t sent);

@@ -59,7 +59,7 @@ def of_document(document: Mapping[str, Any], name: str) -> Series:
             f"{name}: schema {schema or '(none)'} cannot be compared", f"there are: {', '.join(readers)}"
         )
     try:
-        rows = readers[schema](document)
+        rows = (ndr if document.get("test") == "ndr" else readers[schema])(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UnusableError(f"{name}: {schema} is not whole: {type(error).__name__} {error}") from None
     if not rows:
@@ -85,6 +85,24 @@ def iperf(document: Mapping[str, Any]) -> list[Row]:
         for unit, quantity, more in (("Mbit/s", "mbit_per_s", True), ("CPU s/GB", "cpu_s_per_gb", False)):
             if samples := _samples(row.get(quantity)):
                 found.append(Row((*key, unit), unit, samples, more, bool(row.get("valid", True)), ran))
+    return found
+
+
+def ndr(document: Mapping[str, Any]) -> list[Row]:
+    """Non-drop and partial-drop rates by frame size and way; latencies at shares of PDR."""
+    found = []
+    for row in document["results"]:
+        place = (row["suite"], f"{row['frame']} B" if row["frame"].isdigit() else row["frame"], row["direction"])
+        ran, valid = row["implementation"].replace("/gwbench", ""), bool(row["valid"])
+        for goal in ("ndr", "pdr"):
+            # None where not even the lowest rate held: still a row, without a figure.
+            samples = _samples(row[goal]["packets_per_s"])
+            found.append(Row((*place, goal.upper()), "packets/s", samples, True, valid, ran))
+        for one in row["latency"]:
+            name = f"median latency at {one['share_of_pdr']:.0%} of PDR"
+            found.append(
+                Row((*place, one["way"], name), "us", (float(one["percentiles_us"]["50"]),), False, valid, ran)
+            )
     return found
 
 

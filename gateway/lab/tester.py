@@ -1,4 +1,4 @@
-r"""A gateway between two testers: what RFC 2544 calls a device under test. The laboratory's other two boxes send and count::
+r"""A gateway between two testers: what RFC 2544 calls a device under test. The other two boxes send and count::
 
     +--------------------+   outer 198.18.0.0/30   +---------------------+   10.77.2.0/24  +----------------+
     | client             |                         | gateway             |                 | server         |

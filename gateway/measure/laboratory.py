@@ -93,10 +93,13 @@ def _lab(options: Options) -> dict[str, Any]:
     }
 
 
-def deliver(document: Mapping[str, Any], console: Console, json_to: TextIO | Path | None, save: bool) -> None:
+def deliver(
+    document: Mapping[str, Any], console: Console, json_to: TextIO | Path | None, save: bool, name: str = "iperf"
+) -> None:
+    """Saves under ``name``, and writes where --json says."""
     if save:
         try:
-            console.print(f"Saved: {result.save(document, 'iperf')}")
+            console.print(f"Saved: {result.save(document, name)}")
         except OSError as error:
             console.print(f"Not saved: {error.filename or result.results_directory()}: {error.strerror}")
     if isinstance(json_to, Path):

@@ -11,7 +11,7 @@ from typing import Any
 from gateway.compare.readers import of_document, read
 from gateway.compare.series import Comparison, Series, compare, environment_difference
 from gateway.errors import UnusableError
-from gateway.report import iperf
+from gateway.report import iperf, ndr
 from gateway.report.model import Bar, Cell, Plot, Report, Section, Table
 from gateway.stats import median
 
@@ -50,6 +50,8 @@ def build(paths: Sequence[Path]) -> Report:
 
 
 def _section(document: Mapping[str, Any], series: Series, name: str) -> Section:
+    if document.get("test") == "ndr":
+        return ndr.section(document, name)
     if document.get("schema") == "gwbench/1" and all("mbit_per_s" in row for row in document["results"]):
         return iperf.section(document, name)
     return _rows(series if series.rows else of_document(document, name), name)
