@@ -107,9 +107,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument(
         "--dataplane",
-        default="user",
+        default="",
         metavar="A,B",
-        help="user (gwbench's own), kernel (XFRM), or both in turns (default: user)",
+        help="user (gwbench's own), kernel (XFRM), or both in turns (default: user; --peer: what the router has)",
     )
     what.add_argument(
         "--driver",
@@ -284,6 +284,8 @@ def _options(arguments: argparse.Namespace) -> Options:
     from gateway.node.base import OFFLOADS
     from gateway.words import words
 
+    # Empty with --peer: every one that the router has.
+    dataplanes = arguments.dataplane or ("" if arguments.peer else "user")
     topology = LAB_TOPOLOGIES[0] if arguments.peer else arguments.topology or LAB_TOPOLOGIES[0]
     return Options(
         topology=topology,
@@ -300,7 +302,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         line=not arguments.peer,
         rounds=arguments.rounds,
         repeats=-1 if arguments.repeats is None else arguments.repeats,
-        dataplanes=tuple(dict.fromkeys(w.strip() for w in arguments.dataplane.split(",") if w.strip())),
+        dataplanes=tuple(dict.fromkeys(w.strip() for w in dataplanes.split(",") if w.strip())),
         drivers=tuple(kernel_crypto.split_list(arguments.driver)),
         system_wide=arguments.system_wide,
         gwnodes=makers.parse(arguments.node, topology),

@@ -35,6 +35,8 @@ class Far:
     kind: str = ""
     placed: list[Placed] = field(default_factory=list)
     hello: Hello | None = None
+    _ready: Placed | None = None
+    """There, and not run by anything that takes it away."""
     _lost: bool = False
 
     def use(self, kind: str) -> FarNode:
@@ -46,13 +48,18 @@ class Far:
         assert self.node is not None
         return self.node
 
-    def start(self, kind: str) -> FarNode:
-        """Ends the one that runs; only one may. The new one has not been asked anything yet."""
+    def start(self, kind: str, *, stays: bool = False) -> FarNode:
+        """Ends the one that runs; only one may. The new one has not been asked anything yet. stays: its program, for
+        the next one."""
         self.end()
-        placed = self.bring()
-        self.placed.append(placed)
+        if self._ready is None:
+            self._ready = self.bring()
+            self.placed.append(self._ready)
+        placed = self._ready
+        if not stays:
+            self._ready = None  # its shell takes it away
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 - the node closes it
-        command = placed.command(self.facts, "--kernel" if kind == KERNEL else "")
+        command = placed.command(self.facts, "--kernel" if kind == KERNEL else "", stays=stays)
         self.node = FarNode(self.facts.name, self.ssh.popen(command, stderr), stderr)
         self.kind = kind
         self.node.keep_alive()
@@ -60,7 +67,7 @@ class Far:
 
     def lacks(self) -> str:
         """What its kernel lacks for ESP; empty when nothing."""
-        node = self.start(KERNEL)
+        node = self.start(KERNEL, stays=True)
         try:
             return str(node.ask("hello", protocol=1).get("lacks") or "")
         finally:

@@ -50,6 +50,8 @@ m policies; have ip && $root ip xfrm policy 2>/dev/null | grep '^src'
 m links; for i in /sys/class/net/*; do echo "${i##*/} $(c $i/mtu) $(c $i/type)"; done
 m forward; c /proc/sys/net/ipv4/ip_forward; c /proc/sys/net/ipv6/conf/all/forwarding
 m congestion; c /proc/sys/net/ipv4/tcp_available_congestion_control
+m esp; k=/lib/modules/$(uname -r); [ -r /proc/kallsyms ] && [ -d $k ] && echo known
+{ c /proc/kallsyms | grep -q ' esp_init_state' || ls -R $k 2>/dev/null | grep -q '^esp4[.]ko'; } && echo there
 m clock; date +%s
 m elf; head -c 64 /bin/sh
 """
@@ -120,6 +122,8 @@ class Facts:
     forwards: tuple[bool, bool]
     """IPv4, IPv6."""
     congestion: tuple[str, ...]
+    esp: bool | None
+    """Whether its kernel has ESP, or a module of it; None: it does not say."""
     clock_s: float
     elf: Elf | None
 
@@ -229,6 +233,7 @@ def parse(name: str, answer: bytes) -> Facts:
         mtu={link[0]: int(link[1]) for link in links if len(link) > 1 and link[1].isdigit()},
         forwards=(forward[0] == "1", forward[1] == "1"),
         congestion=tuple(text.get("congestion", "").split()),
+        esp="there" in text.get("esp", "") or (False if "known" in text.get("esp", "") else None),
         clock_s=float(text.get("clock", "0").strip() or 0),
         elf=_elf(elf),
     )

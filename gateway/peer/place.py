@@ -28,12 +28,12 @@ class Placed:
     directory: str
     """To be removed with it; empty: it stays."""
 
-    def command(self, facts: Facts, option: str = "") -> str:
-        """The command line that runs it with the protocol on stdin and stdout, and removes it when it ends, however
-        it ends: the shell around it outlives the connection."""
+    def command(self, facts: Facts, option: str = "", *, stays: bool = False) -> str:
+        """The command line that runs it with the protocol on stdin and stdout, and removes it when it ends (not when
+        it ``stays``), however it ends: the shell around it outlives the connection."""
         sudo = "" if facts.root else "sudo -n "
         script = f"trap '' HUP PIPE; {sudo}{shlex.quote(self.path)} --stdio --lease {LEASE_S} {option}; s=$?"
-        if self.directory:
+        if self.directory and not stays:
             script += f"; rm -rf {shlex.quote(self.directory)}"
         return f"exec sh -c {shlex.quote(script + '; exit $s')}"
 

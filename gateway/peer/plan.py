@@ -34,6 +34,7 @@ class Plan:
     """Of each measurement, omitted ones included."""
     directory: str
     keep: bool
+    dataplanes: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
     @property

@@ -27,10 +27,11 @@ from gateway.node.ssh import Ssh
 from gateway.output import table
 from gateway.output.console import Console
 from gateway.output.progress import Lines
+from gateway.peer import dataplanes as paths
 from gateway.peer import identify, inner, near, place, targets
 from gateway.peer import plan as plans
 from gateway.peer.address import Address
-from gateway.peer.far import KERNEL, USER, Far
+from gateway.peer.far import USER, Far
 from gateway.peer.identify import Facts
 from gateway.peer.machines import CLIENT, FAR, PLAIN_CLIENT, SERVER, TUN, Endpoint, OneArm, PeerMachines, Setting
 from gateway.peer.near import Line, Place
@@ -65,8 +66,6 @@ def run(
     """Measures, prints, writes. Returns whether every number adds up. Raises GwbenchError, Interrupted."""
     suites = [s.name for s in parse_suites(",".join(options.test.suites), lab=False)]
     iperf3.find_iperf3()
-    if unknown := [name for name in options.test.dataplanes if name not in (USER, KERNEL)]:
-        raise UnusableError(f"no data path is called '{unknown[0]}'", f"there are: {USER}, {KERNEL}")
     if not userns.privileged():
         raise UnusableError(
             "measuring a router needs a TUN and a namespace beside this machine's own network",
@@ -95,7 +94,7 @@ def run(
         )
         cleanup.push(far.close, facts.name)
         console.print(f"bring      gwnode for {plan.gwnode.target}, {plan.gwnode.size_bytes >> 10} KB ...")
-        dataplanes, without = _dataplanes(options, far)
+        dataplanes, without = paths.present(plan.dataplanes, far)
         machines = _machines(far, plan, console, cleanup)
         checked = _checked(options, plan, suites, dataplanes, far)
         measured = endtoend.run(machines, options.test, checked, Lines(console, options.test.rounds))
@@ -170,7 +169,9 @@ def _plan(options: PeerOptions, facts: Facts, suites: Sequence[str]) -> Plan:
     )
     if socket.AF_INET6 not in families:
         notes.append(f"{facts.name} does not forward IPv6: the check of every packet length is IPv4's only")
-    planned = rounds.plan(suites, options.test.implementations, null=False, dataplanes=options.test.dataplanes)
+    dataplanes, without = paths.wanted(options.test.dataplanes, facts, own_only=options.test.waterfall)
+    notes += without
+    planned = rounds.plan(suites, options.test.implementations, null=False, dataplanes=dataplanes)
     load = options.test.load
     plan = Plan(
         facts,
@@ -182,6 +183,7 @@ def _plan(options: PeerOptions, facts: Facts, suites: Sequence[str]) -> Plan:
         load.seconds + load.omit,
         options.directory,
         options.keep,
+        dataplanes,
         tuple(notes),
     )
     inner.refuse_covering(plan.prefixes(), managed)
@@ -243,21 +245,6 @@ def _gateway_v4(facts: Facts, line: Line, lan: str) -> str:
 def _gateway_v6(facts: Facts, lan: str) -> str:
     addresses = facts.device_v6.get(lan, ())
     return next((a for a in addresses if ipaddress.ip_address(a).is_link_local), "")
-
-
-def _dataplanes(options: PeerOptions, far: Far) -> tuple[tuple[str, ...], list[str]]:
-    """Those of the wanted ones that the router has, and a note about one that it lacks."""
-    wanted = options.test.dataplanes
-    if KERNEL not in wanted:
-        return wanted, []
-    lacks = far.lacks()
-    if not lacks:
-        return wanted, []
-    if wanted == (KERNEL,):
-        fix = far.facts.install("kmod-ipsec4 kmod-ipsec6") if far.facts.openwrt else "modprobe esp4"
-        raise UnusableError(f"{far.facts.name}: {lacks}", f"there: {fix}", "kernel-lacks")
-    rest = tuple(name for name in wanted if name != KERNEL)
-    return rest, [f"the kernel's data path of {far.facts.name} was not measured: {lacks}"]
 
 
 def _change(node: FarNode, kind: str, plan: Plan, console: Console) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from gateway.errors import UnusableError
 from gateway.node.ssh import Caller, explain
-from gateway.peer import address, identify, inner, place, targets
+from gateway.peer import address, dataplanes, identify, inner, place, targets
 from gateway.peer.identify import Elf, Facts
 from gateway.peer.session import _largest
 
@@ -255,3 +255,20 @@ def test_the_largest_that_passes_a_black_hole() -> None:
         assert _largest(probe, 1200, 1472) == 1416
         probe.send(b"end")
         thread.join()
+
+
+@pytest.mark.parametrize(
+    ("answer", "has", "paths"),
+    [("known\n", False, "user"), ("known\nthere\n", True, "user,kernel"), ("", None, "user,kernel")],
+)
+def test_every_data_path_that_the_router_may_have_is_measured(answer: str, has: bool | None, paths: str) -> None:
+    text = ROUTER.replace(b"=-= congestion", b"=-= esp\n" + answer.encode() + b"=-= congestion")
+    found = identify.parse("192.168.1.1", text)
+    assert found.esp is has
+    names, notes = dataplanes.wanted((), found, own_only=False)
+    assert ",".join(names) == paths
+    assert [("no ESP" in note, "kmod-ipsec4" in note) for note in notes] == ([(True, True)] if has is False else [])
+    assert dataplanes.wanted(("kernel",), found, own_only=False) == (("kernel",), [])
+    assert dataplanes.wanted((), found, own_only=True) == (("user",), [])
+    with pytest.raises(UnusableError, match="no data path is called 'xfrm'"):
+        dataplanes.wanted(("xfrm",), found, own_only=False)
