@@ -95,10 +95,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the first suite step by step: line, forwarding, TUN without crypto, integrity, cipher, both",
     )
-    what.add_argument("--legacy", action="store_true", help="takes legacy suites (SHA-1) too")
     what.add_argument(
-        "--rounds", type=_positive, default=3, metavar="N", help="interleaved rounds of all of them (default: 3)"
+        "--rfc6349",
+        action="store_true",
+        help="TCP throughput by RFC 6349: round trip without load, bottleneck, optimal window, transfer time ratio, "
+        "efficiency, buffer delay; one round unless --rounds",
     )
+    what.add_argument("--legacy", action="store_true", help="takes legacy suites (SHA-1) too")
+    what.add_argument("--rounds", type=_positive, metavar="N", help="interleaved rounds of all of them (default: 3)")
     what.add_argument(
         "--repeats",
         type=_not_negative,
@@ -176,6 +180,20 @@ def run(arguments: argparse.Namespace) -> int:
         raise UnusableError("-R and --bidir exclude each other")
     if arguments.encap == "esp" and arguments.zero_udp_checksum:
         raise UnusableError("--encap esp has no UDP whose checksum could be zero")
+    if arguments.rfc6349:
+        for name, given in (
+            ("--peer", arguments.peer),
+            ("--existing", arguments.existing),
+            ("--waterfall", arguments.waterfall),
+            ("-u", arguments.udp),
+            ("-R", arguments.reverse),
+            ("--bidir", arguments.bidir),
+            ("-b", arguments.bitrate),
+        ):
+            if given:
+                raise UnusableError(f"--rfc6349 is one TCP direction in the laboratory, without {name}")
+    if arguments.rounds is None:
+        arguments.rounds = 1 if arguments.rfc6349 else 3
     if arguments.udp and (arguments.congestion or arguments.set_mss):
         raise UnusableError("-C and -M are TCP's, not UDP's")
     from gateway.output.document import check_writable
@@ -299,6 +317,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         implementations=() if arguments.impl is None else words(arguments.impl, "implementation"),
         legacy=arguments.legacy,
         waterfall=arguments.waterfall,
+        rfc6349=arguments.rfc6349,
         line=not arguments.peer,
         rounds=arguments.rounds,
         repeats=-1 if arguments.repeats is None else arguments.repeats,

@@ -59,6 +59,8 @@ class Load:
     omit: int = 0
     congestion: str = ""
     mss: int = 0
+    window_bytes: int = 0
+    """Socket buffers of both ends, TCP; 0 = as the kernel chooses."""
     port: int = PORT
 
     def directions(self) -> tuple[str, ...]:
@@ -126,6 +128,8 @@ def client_command(load: Load, binary: Iperf3Binary, window_bytes: int = _UDP_WI
         command += ["-u", "-w", str(window_bytes)]
     elif load.congestion:
         command += ["-C", load.congestion]
+    if load.window_bytes and not load.udp:
+        command += ["-w", str(load.window_bytes)]
     if load.bitrate:
         command += ["-b", load.bitrate]
     if load.length:

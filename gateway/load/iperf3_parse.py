@@ -70,6 +70,8 @@ class Flow:
     packets: int | None
     """UDP only."""
     jitter_ms: float | None
+    mean_rtt_us: float | None = None
+    """TCP: by the sender's kernel, mean of iperf3's samples, of all streams; None when iperf3 does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,4 +324,17 @@ def _flow(
         lost_packets=lost if protocol == "UDP" else None,
         packets=packets if protocol == "UDP" else None,
         jitter_ms=_number(total.get("jitter_ms")) if protocol == "UDP" else None,
+        mean_rtt_us=None if protocol == "UDP" else _mean_rtt_us(end, reverse=suffix != ""),
     )
+
+
+def _mean_rtt_us(end: dict[str, Any], *, reverse: bool) -> float | None:
+    """Of the streams of one direction. With --bidir those of the other direction say that they are no sender's."""
+    streams = end.get("streams")
+    found = []
+    for stream in streams if isinstance(streams, list) else []:
+        sender = _dict(stream, "sender")
+        rtt = _number(sender.get("mean_rtt"))
+        if rtt and bool(sender.get("sender", True)) != reverse:
+            found.append(rtt)
+    return sum(found) / len(found) if found else None

@@ -77,6 +77,8 @@ class Options:
     """Loops a gateway."""
     waterfall: bool = False
     """The first suite step by step instead of all suites."""
+    rfc6349: bool = False
+    """RFC 6349's steps for each candidate instead of one transfer."""
     line: bool = True
     """The bare line between the gateways can be measured."""
     gwnodes: makers.Commands = field(default_factory=dict)
@@ -108,6 +110,8 @@ def plan(options: Options) -> Plan:
         if options.dataplanes != ("user",):
             raise UnusableError("--waterfall takes gwbench's own data path apart", "without --dataplane kernel")
         planned = waterfall.cases(names[:1], options.implementations[:1], line=options.line)
+    if options.rfc6349 and not options.implementations:
+        planned = tuple(case for case in planned if case.role not in ("null", "generic"))
     for case in planned:
         if case.implementation == "accelerated" and not options.implementations:
             try:

@@ -11,7 +11,7 @@ from gateway import bound, environment, result, waterfall
 from gateway.cleanup import CleanupStack
 from gateway.lab import userns
 from gateway.lab.topology import OUTER_MTU, Laboratory
-from gateway.measure import endtoend, kernel_verdict
+from gateway.measure import endtoend, kernel_verdict, rfc6349
 from gateway.measure.endtoend import Options
 from gateway.measure.machines import LabMachines
 from gateway.measure.sample import Sample
@@ -44,7 +44,13 @@ def run(
             select = priorities.select
         lab = Laboratory(options.topology, options.offload)
         cleanup.push(lab.close, "the laboratory")
-        measured = endtoend.run(of_lab(lab, options, select), options, checked, Lines(console, options.rounds))
+        machines, progress = of_lab(lab, options, select), Lines(console, options.rounds)
+        extra: dict[str, Any] = {}
+        measured: Measured
+        if options.rfc6349:
+            measured, extra["rfc6349"] = rfc6349.run(machines, (lab.client, lab.server), options, checked, progress)
+        else:
+            measured = endtoend.run(machines, options, checked, progress)
         document = result.document(
             result.recorded_command(command),
             environment.record(recorded),
@@ -53,6 +59,7 @@ def run(
             checked.notes,
             verdict(measured),
         )
+        document |= extra
         if options.waterfall:
             document["waterfall"] = waterfall.describe(document["results"])
         console.print()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gateway import waterfall
+from gateway.output import rfc6349
 
 FULL_OF_SOFTIRQ = 0.85
 """Share of a core's time; the rest is the timer and the scheduler."""
@@ -25,6 +26,8 @@ def render(result: Mapping[str, Any]) -> list[str]:
     lines.append("")
     if "waterfall" in result:
         lines += [*waterfall.render(result["waterfall"]), ""]
+    if "rfc6349" in result:
+        lines += [*rfc6349.render(result["rfc6349"]), ""]
     lines.append(_machine_line(result))
     lines += _adds_up(rows)
     lines += _full_of_softirq(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gateway.report import rfc6349
 from gateway.report.model import Bar, Cell, Line, Plot, Section, Table
 from gateway.stats import median, paired_ratio
 
@@ -30,6 +31,9 @@ def section(document: Mapping[str, Any], title: str) -> Section:
     if "waterfall" in document:
         plots.insert(0, _waterfall(document["waterfall"]))
         tables.insert(0, _steps(document["waterfall"]))
+    if "rfc6349" in document:
+        plots[:0] = rfc6349.plots(document["rfc6349"])
+        tables[:0] = rfc6349.tables(document["rfc6349"])
     tables += [_drops(rows, names)] if any((row["sa"] or {}).get("drops") for row in rows) else []
     return Section(
         title,
