@@ -104,6 +104,3 @@ IPERF3 = (
     Cell("chacha20poly1305", 16, "tunnel", 6, 4, "udp", False),
 )
 """Cells in which a TCP stream runs."""
-
-ENDPOINT = tuple(cell for cell in covering_set() if cell.mode == "transport")[:8]
-"""Cells in which transport mode also runs through our TUN (endpoint.py)."""

@@ -1,4 +1,4 @@
-"""Transport mode through our TUN: a host whose packets to the other end are encrypted, against the kernel's own.
+"""Transport mode (RFC 4303 3.1.1) through our TUN: a host that encrypts its packets to the other end, the kernel's.
 
 The outer addresses are the only ones; a socket that is bound to the TUN sends what shall be encrypted.
 """
@@ -48,8 +48,8 @@ def hosts(lab: Lab, cell: Cell) -> Iterator[Dataplane]:
         yield path
 
 
-def run(lab: Lab, cell: Cell) -> dict[str, Any]:
-    """Every length both ways, and the books of both sides."""
+def run_cell(lab: Lab, cell: Cell) -> dict[str, Any]:
+    """One cell of the matrix, transport mode."""
     us, kernel = OUTER[cell.outer]
     before = kernel_esp.statistics(lab.right)
     with hosts(lab, cell) as path, lab.socket("left", cell.outer) as ours, lab.socket("right", cell.outer) as theirs:

@@ -41,11 +41,6 @@ def test_cell(cell: Cell, machine: Boot) -> None:
     assert cell_faults(machine.result("cell", cell.name)) == []
 
 
-@pytest.mark.parametrize("cell", cells.ENDPOINT, ids=[cell.name for cell in cells.ENDPOINT])
-def test_transport_mode_through_the_tun(cell: Cell, machine: Boot) -> None:
-    assert cell_faults(machine.result("endpoint", cell.name)) == []
-
-
 @pytest.mark.parametrize("cell", cells.IPERF3, ids=[cell.name for cell in cells.IPERF3])
 def test_a_tcp_stream_crosses_both_ways(cell: Cell, machine: Boot) -> None:
     """TCP repeats what a full queue lost: the books then differ by what both sides account for."""

@@ -23,7 +23,7 @@ from dataclasses import asdict
 from typing import IO, Any
 
 import dataplane as dp
-from tests.kernel import cells, endpoint, netem, traffic, transport
+from tests.kernel import cells, endpoint, netem, traffic
 from tests.kernel.cells import Cell
 from tests.kernel.tunnel_vm import Lab, laboratory
 
@@ -91,7 +91,7 @@ def af_alg() -> dict[str, Any]:
 
 
 def run_cell(lab: Lab, cell: Cell) -> dict[str, Any]:
-    run = traffic.run_cell if cell.mode == "tunnel" else transport.run_cell
+    run = traffic.run_cell if cell.mode == "tunnel" else endpoint.run_cell
     return {**run(lab, cell), **asdict(cell)}
 
 
@@ -102,8 +102,6 @@ def run_all(file: IO[str], lab: Lab, shards: list[list[Cell]], shard: int) -> No
         return
     for cell in cells.IPERF3:
         attempt(file, "iperf3", cell.name, lambda cell=cell: traffic.run_iperf3(lab, cell))
-    for cell in cells.ENDPOINT:
-        attempt(file, "endpoint", cell.name, lambda cell=cell: endpoint.run(lab, cell))
     for disturbance in netem.DISTURBANCES:
         attempt(file, "netem", disturbance, lambda name=disturbance: netem.run(lab, name))
     attempt(file, "af_alg", "af_alg", af_alg)

@@ -109,12 +109,12 @@ def interrupted(number: int) -> dict[str, Any]:
     words = ["iperf", "--lab", "-t", "20", "--rounds", "3", "--no-save", "--suite", "aes256-sha256"]
     words += ["--dataplane", "kernel", "--driver", f"{SLOW},{fast()}"]
     process = subprocess.Popen([*GWBENCH, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while priorities_now() == before and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.2)
     raised = priorities_now()
     process.send_signal(number)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=300)
     left = priorities_now()
     journal = priorities.JOURNAL.exists()
     result = {"status": process.returncode, "output": output[-3000:], "before": before, "raised": raised, "left": left}
