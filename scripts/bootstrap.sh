@@ -51,6 +51,8 @@ test)
 	has ssh || lacks openssh-client
 	has dropbear && has dropbearconvert || lacks dropbear-bin
 	has nft || lacks nftables
+	has iptables || [ -x /usr/sbin/iptables ] || lacks iptables
+	has sudo || lacks sudo
 	# Implementations of others, which ours are compared with: loaded at run time, never required.
 	libraries=$(ldconfig -p 2>/dev/null || /sbin/ldconfig -p)
 	[[ $libraries == *libcrypto.so.3* || $libraries == *libcrypto.so.1.1* ]] || lacks libssl3

@@ -8,7 +8,7 @@ r"""A router for tests: a machine of its own as far as ssh, addresses, routes an
     | known_hosts, key     |                                  | sshd or dropbear        |
     +----------------------+                                  +-------------------------+
 
-Both have mounts of their own: /tmp, /run, /root/.ssh and /sys are not this machine's.
+Both have mounts of their own: /tmp, /run, the router's /root, the PC's /root/.ssh and /sys are not this machine's.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ class Router:
     enter: tuple[str, ...] = ("-n", "-m", "-r", "-w")
     """What of the server's a command inside shares: its root directory, too, or it would leave a chroot."""
 
-    def __init__(self, server: str = "sshd") -> None:
-        """server: of SERVERS."""
+    def __init__(self, server: str = "sshd", sshd_config: str = "") -> None:
+        """server: of SERVERS. sshd_config: lines that come first, and so decide."""
+        self._sshd_config = sshd_config
         self.folder = Path(tempfile.mkdtemp(prefix="gwbench-router-"))
         self.router_tmp = self.folder / "tmp"
         self.router_tmp.mkdir(mode=0o777)
@@ -123,16 +124,17 @@ class Router:
         lines = [
             f"mount --bind {self.router_tmp} /tmp",
             "mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd",
-            "mkdir -p /root/.ssh && mount -t tmpfs -o mode=700 tmpfs /root/.ssh",
+            # A home without this machine's .bashrc, which may do anything, and slowly.
+            "mount -t tmpfs -o mode=700 tmpfs /root && mkdir -m 700 /root/.ssh",
             f"cat {f}/authorized_keys > /root/.ssh/authorized_keys",
         ]
         # The folder lies below the real /tmp: descriptors of what is needed are opened before it is covered.
         if server == "sshd":
             config = (
                 "UsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n"
-                "MaxStartups 50\nAcceptEnv no\n"
-            ).replace("AcceptEnv no\n", "")
-            (f / "sshd_config").write_text(config)
+                "MaxStartups 50\n"
+            )
+            (f / "sshd_config").write_text(self._sshd_config + config)
             start = "exec /usr/sbin/sshd -D -e -f /run/sshd_config -h /run/host"
             lines.insert(2, f"cat {f}/host > /run/host; chmod 600 /run/host; cat {f}/sshd_config > /run/sshd_config")
         else:
