@@ -101,9 +101,12 @@ def test_kept_for_the_next_time(gwbench: Gwbench, house: Router) -> None:  # noq
 
 def test_a_nat_in_between_is_named(gwbench: Gwbench, house: Router) -> None:  # noqa: F811
     """ssh passes as it is, so that only a look at the datagrams can tell."""
-    ruleset = (
-        "table ip t { chain p { type nat hook postrouting priority 100; udp dport 61000-65000 masquerade to :7; } }"
-    )
+    ruleset = """table ip t {
+        chain p {
+            type nat hook postrouting priority 100
+            udp dport 61000-65000 masquerade to :7
+        }
+    }"""
     with house.pc.entered():
         subprocess.run(["nft", ruleset], check=True)
         try:
