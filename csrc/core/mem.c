@@ -12,13 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What fills pages by itself gets pages of its own. Smaller pieces (SAs, keys) lie side by side in chunks, an SA next
- * to its keys: ten thousand of them fit into a few huge pages, where each page of 4 KB would cost a walk through page
- * tables at nearly every packet. Either is kept out of core dumps. */
+/* What fills pages by itself gets pages of its own. Smaller pieces (SAs, keys) lie side by side in chunks, each size in
+ * its own: what a packet touches of ten thousand SAs then fits into a few huge pages, or into as few pages of 4 KB as
+ * can be where the kernel or the hypervisor has no others. Every page more costs a walk through page tables at nearly
+ * every packet. Either is kept out of core dumps. */
 #define PAGE_MIN    4096u
 #define LINE        64u
 #define SMALL_LINES 48u /* pieces up to 3 KB */
-#define CHUNK_MIN   (64u << 10)
+#define CHUNK_MIN   (4u << 10)
 #define CHUNK_MAX   (2u << 20) /* a huge page of most processors */
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -27,12 +28,14 @@
 #define CHUNKS 1
 #endif
 
-static struct {
-	pthread_mutex_t lock;
-	void *free[SMALL_LINES + 1]; /* by lines: each begins with a pointer to the next */
-	uint8_t *at, *end;           /* of the newest chunk */
-	size_t next_bytes;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_bytes = CHUNK_MIN};
+typedef struct pool {
+	void *free;        /* each piece begins with a pointer to the next */
+	uint8_t *at, *end; /* of the newest chunk */
+	size_t chunk_bytes;
+} pool;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pool pools[SMALL_LINES + 1]; /* by lines */
 
 static void *alloc_pages(size_t align, size_t bytes)
 {
@@ -46,34 +49,37 @@ static void *alloc_pages(size_t align, size_t bytes)
 }
 
 /* Under the lock. Chunks grow with what is needed, and stay: pieces are used again by their size. */
-static bool new_chunk(void)
+static bool new_chunk(pool *of)
 {
-	const size_t bytes = pool.next_bytes;
+	const size_t bytes = of->chunk_bytes == 0          ? CHUNK_MIN
+						 : of->chunk_bytes < CHUNK_MAX ? of->chunk_bytes * 2
+													   : CHUNK_MAX;
 	uint8_t *p = alloc_pages(bytes < CHUNK_MAX ? PAGE_MIN : CHUNK_MAX, bytes);
 
 	if (!p) return false;
 #ifdef MADV_HUGEPAGE
 	if (bytes == CHUNK_MAX) (void)madvise(p, bytes, MADV_HUGEPAGE);
 #endif
-	pool.at = p;
-	pool.end = p + bytes;
-	if (bytes < CHUNK_MAX) pool.next_bytes = bytes * 2;
+	of->at = p;
+	of->end = p + bytes;
+	of->chunk_bytes = bytes;
 	return true;
 }
 
 static void *take_small(size_t lines)
 {
+	pool *from = &pools[lines];
 	void *p = NULL;
 
-	pthread_mutex_lock(&pool.lock);
-	if (pool.free[lines]) {
-		p = pool.free[lines];
-		memcpy(&pool.free[lines], p, sizeof p);
-	} else if ((size_t)(pool.end - pool.at) >= lines * LINE || new_chunk()) {
-		p = pool.at;
-		pool.at += lines * LINE;
+	pthread_mutex_lock(&lock);
+	if (from->free) {
+		p = from->free;
+		memcpy(&from->free, p, sizeof p);
+	} else if ((size_t)(from->end - from->at) >= lines * LINE || new_chunk(from)) {
+		p = from->at;
+		from->at += lines * LINE;
 	}
-	pthread_mutex_unlock(&pool.lock);
+	pthread_mutex_unlock(&lock);
 	return p;
 }
 
@@ -104,10 +110,10 @@ void gw_free_wipe(void *p, size_t n)
 	if (p == NULL) return;
 	gw_wipe(p, n);
 	if (CHUNKS && lines <= SMALL_LINES) {
-		pthread_mutex_lock(&pool.lock);
-		memcpy(p, &pool.free[lines], sizeof p);
-		pool.free[lines] = p;
-		pthread_mutex_unlock(&pool.lock);
+		pthread_mutex_lock(&lock);
+		memcpy(p, &pools[lines].free, sizeof p);
+		pools[lines].free = p;
+		pthread_mutex_unlock(&lock);
 		return;
 	}
 #ifdef MADV_DODUMP

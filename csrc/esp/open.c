@@ -91,7 +91,7 @@ static int tunnel(gw_pkt *p, gw_sa *sa, uint32_t len)
 	p->inner_len = (uint32_t)total;
 	if (sa->check_selector) {
 		gw_flow flow;
-		if (!gw_flow_of_packet(p->inner, p->inner_len, &flow) || !gw_selector_match(&sa->selector, &flow))
+		if (!gw_flow_of_packet(p->inner, p->inner_len, &flow) || !gw_selector_match(&sa->cold->selector, &flow))
 			return GW_IN_TMPL_MISMATCH;
 	}
 	return sa->flags & GW_SA_NO_ECN ? GW_OK : gw_ecn_decap(p->inner, p->inner_len, p->outer_tos);
@@ -103,7 +103,7 @@ static int transport(gw_pkt *p, const gw_sa *sa, uint32_t len)
 	if (sa->check_selector) {
 		gw_flow flow;
 		gw_flow_of_payload(p->next_header, p->inner, len, &flow);
-		if (!gw_selector_match(&sa->selector, &flow)) return GW_IN_TMPL_MISMATCH;
+		if (!gw_selector_match(&sa->cold->selector, &flow)) return GW_IN_TMPL_MISMATCH;
 	}
 	return GW_OK;
 }

@@ -70,17 +70,17 @@ static void copy_params(gw_sa *sa, const gw_sa_params *p, const gw_suite *s)
 	sa->iv_style = (uint8_t)s->iv_style;
 	sa->seq = p->seq;
 	sa->tfc_pad_to = p->tfc_pad_to;
-	sa->soft_packets = p->soft_packets;
-	sa->hard_packets = p->hard_packets;
-	sa->soft_bytes = p->soft_bytes;
-	sa->hard_bytes = p->hard_bytes;
-	sa->soft_ns = p->soft_ns;
-	sa->hard_ns = p->hard_ns;
+	sa->cold->soft_packets = p->soft_packets;
+	sa->cold->hard_packets = p->hard_packets;
+	sa->cold->soft_bytes = p->soft_bytes;
+	sa->cold->hard_bytes = p->hard_bytes;
+	sa->cold->soft_ns = p->soft_ns;
+	sa->cold->hard_ns = p->hard_ns;
 	sa->limited = p->soft_packets || p->hard_packets || p->soft_bytes || p->hard_bytes || p->soft_ns || p->hard_ns;
-	sa->selector = p->selector;
+	sa->cold->selector = p->selector;
 	sa->check_selector = !gw_selector_is_any(&p->selector);
-	sa->local = p->local;
-	sa->peer = p->peer;
+	sa->cold->local = p->local;
+	sa->cold->peer = p->peer;
 	if (s->info.salt_bytes) memcpy(sa->salt, p->salt, sizeof(sa->salt));
 }
 
@@ -89,12 +89,12 @@ static int set_keys(gw_sa *sa, const gw_sa_params *p, const gw_suite *s, gw_err 
 	int rc = gw_suite_transform(s, p->impl, &sa->transform, err);
 
 	if (rc != 0) return rc;
-	gw_transform_name(&sa->transform, sa->implementation, sizeof(sa->implementation));
-	sa->key = gw_transform_key_new(&sa->transform, p->enc_key, s->info.enc_key_bytes, p->auth_key,
-								   s->info.auth_key_bytes, err);
-	if (!sa->key) return -ENOMEM;
-	sa->cipher_key = gw_transform_cipher_key(sa->key);
-	sa->mac_key = gw_transform_mac_key(sa->key);
+	gw_transform_name(&sa->transform, sa->cold->implementation, sizeof(sa->cold->implementation));
+	sa->cold->key = gw_transform_key_new(&sa->transform, p->enc_key, s->info.enc_key_bytes, p->auth_key,
+										 s->info.auth_key_bytes, err);
+	if (!sa->cold->key) return -ENOMEM;
+	sa->cipher_key = gw_transform_cipher_key(sa->cold->key);
+	sa->mac_key = gw_transform_mac_key(sa->cold->key);
 	if (sa->cipher_key) {
 		const size_t lines = (sa->transform.cipher->key_ctx_bytes + 63) / 64;
 		sa->key_lines = (uint16_t)(lines < PREFETCHED_KEY_LINES ? lines : PREFETCHED_KEY_LINES);
@@ -116,13 +116,18 @@ gw_sa *gw_sa_new(const gw_sa_params *params, uint64_t now_ns, gw_err *err)
 	}
 	if (check_params(params, s, err) != 0) return NULL;
 	sa = gw_alloc(sizeof(*sa));
-	if (!sa) {
+	if (sa) {
+		sa->cold = gw_alloc(sizeof(*sa->cold));
+		sa->own = gw_alloc(sizeof(*sa->own));
+	}
+	if (!sa || !sa->cold || !sa->own) {
 		refuse(err, "out of memory for an SA");
+		gw_sa_free(sa);
 		return NULL;
 	}
 	copy_params(sa, params, s);
-	sa->created_ns = now_ns;
-	sa->slot = &sa->own;
+	sa->cold->created_ns = now_ns;
+	sa->slot = sa->own;
 	if (set_keys(sa, params, s, err) != 0) goto fail;
 	/* A sender that starts again with the same keys must not repeat an IV: the counter starts at a random place. */
 	if (gw_random(&sa->iv_mask, sizeof(sa->iv_mask)) != 0) {
@@ -135,9 +140,9 @@ gw_sa *gw_sa_new(const gw_sa_params *params, uint64_t now_ns, gw_err *err)
 		refuse(err, "out of memory for a replay window");
 		goto fail;
 	}
-	sa->own.c.spi = sa->spi;
-	sa->own.c.direction = sa->direction;
-	sa->own.c.created_ns = now_ns;
+	sa->own->c.spi = sa->spi;
+	sa->own->c.direction = sa->direction;
+	sa->own->c.created_ns = now_ns;
 	gw_sa_publish(sa, now_ns);
 	return sa;
 fail:
@@ -148,22 +153,24 @@ fail:
 void gw_sa_free(gw_sa *sa)
 {
 	if (!sa) return;
-	gw_transform_key_free(sa->key);
+	if (sa->cold) gw_transform_key_free(sa->cold->key);
 	gw_replay_free(&sa->replay);
+	gw_free_wipe(sa->cold, sizeof(*sa->cold));
+	gw_free_wipe(sa->own, sizeof(*sa->own));
 	gw_free_wipe(sa, sizeof(*sa));
 }
 
 const char *gw_sa_implementation(const gw_sa *sa)
 {
-	return sa->implementation;
+	return sa->cold->implementation;
 }
 const gw_addr *gw_sa_peer(const gw_sa *sa)
 {
-	return &sa->peer;
+	return &sa->cold->peer;
 }
 const gw_addr *gw_sa_local(const gw_sa *sa)
 {
-	return &sa->local;
+	return &sa->cold->local;
 }
 bool gw_sa_is_transport(const gw_sa *sa)
 {
@@ -208,7 +215,7 @@ size_t gw_sa_inner_max(const gw_sa *sa, size_t esp_bytes)
 	const size_t room = esp_bytes > fixed ? (esp_bytes - fixed) & ~(size_t)sa->block_mask : 0;
 
 	if (room <= 2) return 0;
-	return room - 2 + (sa->mode != GW_MODE_TRANSPORT ? 0 : sa->local.family == 6 ? 40 : 20);
+	return room - 2 + (sa->mode != GW_MODE_TRANSPORT ? 0 : sa->cold->local.family == 6 ? 40 : 20);
 }
 
 /* ---- counters ---- */
@@ -231,14 +238,14 @@ gw_counter_slot *gw_sa_set_counters(gw_sa *sa, gw_counter_slot *slot)
 {
 	gw_counter_slot *from = sa->slot;
 
-	if (!slot) slot = &sa->own;
+	if (!slot) slot = sa->own;
 	if (slot != from) {
 		gw_seq_begin(&slot->seq);
 		slot->c = from->c; /* our own writing: nobody else moves it */
 		gw_seq_end(&slot->seq);
 		sa->slot = slot;
 	}
-	return from == &sa->own ? NULL : from;
+	return from == sa->own ? NULL : from;
 }
 
 void gw_sa_drop(gw_sa *sa, int reason, uint64_t n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * An SA from the inside. What a packet touches stands in the first two cache lines; the counter slot is a third,
- * which a run of packets touches once.
+ * An SA from the inside. What a packet touches are the three cache lines of gw_sa; the counter slot is a fourth,
+ * which a run of packets touches once. All else stands elsewhere, so that the lines of ten thousand SAs lie side by
+ * side: spread over their whole size they would cost a TLB miss each.
  */
 #ifndef GW_ESP_SA_H
 #define GW_ESP_SA_H
@@ -10,6 +11,16 @@
 #include "esp.h"
 #include "replay.h"
 #include "suite.h"
+
+/* What is asked seldom, or only by an SA that has limits or selectors. */
+typedef struct gw_sa_cold {
+	uint64_t created_ns;
+	uint64_t soft_packets, hard_packets, soft_bytes, hard_bytes, soft_ns, hard_ns;
+	gw_selector selector;
+	gw_addr local, peer;
+	gw_transform_key *key;
+	char implementation[160];
+} gw_sa_cold;
 
 struct gw_sa {
 	/* -- first line: every packet -- */
@@ -35,16 +46,11 @@ struct gw_sa {
 	uint8_t pad0;
 	uint32_t tfc_pad_to;
 	uint32_t peer_id; /* io's */
-	gw_replay replay;
-	/* -- seldom -- */
-	uint64_t created_ns;
-	uint64_t soft_packets, hard_packets, soft_bytes, hard_bytes, soft_ns, hard_ns;
-	gw_selector selector;
-	gw_addr local, peer;
-	gw_transform_key *key;
-	char implementation[160];
-	gw_counter_slot own; /* until gw_sa_set_counters */
+	gw_replay replay; /* its words are in the third line */
+	gw_sa_cold *cold;
+	gw_counter_slot *own; /* the slot until gw_sa_set_counters */
 } __attribute__((aligned(64)));
+_Static_assert(sizeof(struct gw_sa) <= 3 * 64, "a packet touches three cache lines of its SA");
 
 /* The fields that one run of packets moves, into the slot, under its sequence number. */
 void gw_sa_publish(gw_sa *sa, uint64_t now_ns);
@@ -62,13 +68,22 @@ static inline bool gw_transform_same(const gw_transform *a, const gw_transform *
 	return a->cipher == b->cipher && a->mac == b->mac;
 }
 
+/* To be written. The empty assembly is what keeps it: a function that does nothing but prefetch has no effects to gcc,
+ * which then leaves out the calls of it. */
+static inline void gw_prefetch(const void *p)
+{
+	__builtin_prefetch(p, 1);
+	__asm__ volatile("");
+}
+
 /* Batches over many SAs: the lines of one that comes some packets later. */
 static inline void gw_sa_prefetch(const gw_sa *sa)
 {
 	const char *p = (const char *)sa;
 
-	__builtin_prefetch(p, 1);
-	__builtin_prefetch(p + 64, 1);
+	gw_prefetch(p);
+	gw_prefetch(p + 64);
+	gw_prefetch(p + 128);
 }
 
 /* What the SA points to; the SA itself must have come by now, or this waits for it. */
@@ -76,13 +91,19 @@ static inline void gw_sa_prefetch_keys(const gw_sa *sa)
 {
 	const char *cipher = sa->cipher_key, *mac = sa->mac_key;
 
-	__builtin_prefetch(sa->slot, 1);
-	if (sa->direction == GW_DIR_IN) __builtin_prefetch(sa->replay.inl, 1);
+	gw_prefetch(sa->slot);
+	if (sa->direction == GW_DIR_IN && sa->replay.words != sa->replay.inl)
+		gw_prefetch(&sa->replay.words[(sa->replay.top / GW_REPLAY_WORD_BITS) & sa->replay.mask]);
+	if (sa->limited) gw_prefetch(sa->cold);
+	if (sa->check_selector) {
+		gw_prefetch(&sa->cold->selector);
+		gw_prefetch((const char *)(&sa->cold->selector + 1) - 1);
+	}
 	if (cipher)
-		for (uint32_t i = 0; i < sa->key_lines; i++) __builtin_prefetch(cipher + (size_t)64 * i);
+		for (uint32_t i = 0; i < sa->key_lines; i++) gw_prefetch(cipher + (size_t)64 * i);
 	if (mac) {
-		__builtin_prefetch(mac);
-		__builtin_prefetch(mac + 64);
+		gw_prefetch(mac);
+		gw_prefetch(mac + 64);
 	}
 }
 
