@@ -97,7 +97,7 @@ def _main(argv: list[str]) -> int:
         arguments = parser.parse_args(argv[1:])
     except SystemExit as error:  # --help
         return int(error.code or 0)
-    if os.environ.get("GWBENCH_CPU_DISABLE"):
+    if os.environ.get("GWBENCH_CPU_DISABLE") or os.environ.get("GWBENCH_SLOW_DOWN"):
         from gateway.suites import check_cpu_mask
 
         check_cpu_mask()

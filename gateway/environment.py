@@ -107,6 +107,7 @@ def machine(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> dict[str, A
         "python": platform.python_version(),
         "gwbench": gateway.__version__,
         "gwbench_cpu_disable": os.environ.get("GWBENCH_CPU_DISABLE", ""),
+        "gwbench_slow_down": os.environ.get("GWBENCH_SLOW_DOWN", ""),
         "iperf3": program_version("iperf3", r"iperf (\S+)"),
         "sysctl": sysctls(proc),
         "governors": governors(sys),

@@ -6,6 +6,7 @@
 
 #include "impl.h"
 #include "known_answers.h"
+#include "slow.h"
 
 #ifndef GW_VERSION
 #define GW_VERSION "0.1.0"
@@ -126,6 +127,10 @@ int gw_init(gw_err *err)
 	}
 	pthread_mutex_lock(&lock);
 	if (err != NULL) err->text[0] = '\0';
+	if (!done && gw_slow_init(err) != 0) {
+		pthread_mutex_unlock(&lock);
+		return -EINVAL;
+	}
 	for (size_t i = 0; i < gw_impl_table_len; i++) {
 		const gw_impl *impl = gw_impl_table[i];
 		gw_err one;

@@ -19,7 +19,7 @@ FORMATS = ("table", "cryptsetup", "csv", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Files, --baseline, --noise, --format, --json."""
+    """Files, --baseline, --noise, --relative-to, --format, --json."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="two or more; with --baseline one is enough")
     parser.add_argument(
         "--baseline", metavar="NAME", help="before: a file, or a saved result; exit status 1 when a row got slower"
@@ -30,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PERCENT",
         help="changes up to this never count (default: 1, or 5 where nothing was measured twice)",
     )
+    parser.add_argument(
+        "--relative-to",
+        metavar="WORD",
+        help="each row over the row of the same round that has WORD where it has something else (generic, aesni, "
+        "plain): a machine that drifts drifts for both",
+    )
     parser.add_argument("--format", choices=FORMATS, default="table", help="(default: table)")
     parser.add_argument("-J", "--json", nargs="?", const="-", metavar="FILE", help="as JSON, to stdout without FILE")
 
@@ -38,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Reads, compares, prints."""
     from gateway.compare.readers import read
     from gateway.compare.saved import find
-    from gateway.compare.series import compare
+    from gateway.compare.series import compare, relative
     from gateway.output import compare as output
     from gateway.output import document
     from gateway.result import results_directory
@@ -51,7 +57,16 @@ def run(arguments: argparse.Namespace) -> int:
         paths.insert(0, find(arguments.baseline, directory, before=older_than))
     if len(paths) < 2:
         raise UnusableError("there is only one result", "name two, or --baseline NAME")
-    first, *others = [read(path) for path in paths]
+    results = [read(path) for path in paths]
+    if arguments.relative_to:
+        results = [relative(one, arguments.relative_to) for one in results]
+        for one in results:
+            if not one.rows:
+                raise UnusableError(
+                    f"{one.name} has no row that '{arguments.relative_to}' is the other side of, round by round",
+                    "a word of a row's name: generic, aesni, plain",
+                )
+    first, *others = results
     comparisons = [compare(first, other, arguments.noise) for other in others]
     for comparison in comparisons:
         if not comparison.rows:

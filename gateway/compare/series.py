@@ -114,6 +114,27 @@ def compare(before: Series, after: Series, noise: float | None = None) -> Compar
     )
 
 
+def relative(series: Series, word: str) -> Series:
+    """Every row over that of the same round whose key differs in one word, which contains ``word``: what the machine
+    did to both in that round - frequency, neighbours - is gone. Rows without such a partner are left out."""
+    rows = []
+    for row in series.rows:
+        partner = next((other for other in series.rows if _partner(row.key, other.key, word)), None)
+        if partner is None or len(partner.samples) != len(row.samples) or not all(partner.samples):
+            continue
+        ratios = tuple(a / b for a, b in zip(row.samples, partner.samples, strict=True))
+        valid = row.valid and partner.valid
+        rows.append(Row(row.key, f"x {word}", ratios, row.more_is_better, valid, row.implementation))
+    return Series(series.name, series.kind, tuple(rows), series.environment)
+
+
+def _partner(key: tuple[str, ...], other: tuple[str, ...], word: str) -> bool:
+    if len(key) != len(other):
+        return False
+    different = [(a, b) for a, b in zip(key, other, strict=True) if a != b]
+    return len(different) == 1 and word in different[0][1] and word not in different[0][0]
+
+
 _NOISY = frozenset(("load", "time", "cpu_s", "memory_available_bytes", "cpu_khz", "python"))
 
 
