@@ -1,4 +1,4 @@
-"""The gateway's configuration: TOML in, frozen dataclasses out, one clear line for what is wrong."""
+"""The gateway's configuration: TOML or UCI in, frozen dataclasses out, one clear line for what is wrong."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from gateway.appliance import uci
 from gateway.errors import UnusableError
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -110,19 +111,29 @@ class Config:
 def load(path: Path) -> Config:
     """UnusableError names the file, the table and the word that is wrong."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UnusableError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UnusableError(f"{path} is no TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise UnusableError(f"{path} is no text") from None
     try:
-        return parse(content, path.stem)
+        return parse(_tables(text), path.stem)
     except UnusableError as error:
         raise UnusableError(f"{path}: {error.message}", error.hint) from None
 
 
+def _tables(text: str) -> dict[str, Any]:
+    if uci.is_uci(text):
+        kinds = {"gateway": Gateway, "rekey": Rekey, "metrics": Metrics, "peer": Peer, "tunnel": Child}
+        return uci.tables(text, kinds)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UnusableError(f"no TOML: {error}") from None
+
+
 def parse(content: dict[str, Any], name: str = "gateway") -> Config:
-    """The same from tables that were read elsewhere (UCI)."""
+    """The same from tables."""
     _known("the file", content, {"gateway", "rekey", "metrics", "peer", "tunnel"})
     if "gateway" not in content:
         raise UnusableError("there is no table [gateway]", "see config/gateway.toml")

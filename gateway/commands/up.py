@@ -16,7 +16,9 @@ EXAMPLE = "gwbench up /etc/gwbench/gateway.toml"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The configuration, and what to do with it."""
-    parser.add_argument("config", type=Path, metavar="CONFIG", help="TOML, as config/gateway.toml")
+    parser.add_argument(
+        "config", type=Path, metavar="CONFIG", help="TOML as config/gateway.toml, or UCI as config/gateway.uci"
+    )
     parser.add_argument("--check", action="store_true", help="reads the configuration, says what it means, and ends")
     parser.add_argument(
         "--reload", action="store_true", help="tells the gateway that runs to read it again; only what changed changes"

@@ -396,3 +396,55 @@ def test_the_example_is_a_configuration() -> None:
     config = configuration.load(ROOT / "config/gateway.toml")
     assert config.children and config.metrics.listen and config.gateway.user == "gwbench"
     assert len(list(itertools.chain(config.peers))) >= 1
+
+
+# ---- OpenWrt's format ----
+
+UCI = (ROOT / "config" / "gateway.uci").read_text()
+
+
+def test_uci_says_the_same_as_toml(tmp_path: Path) -> None:
+    path = tmp_path / "gateway"
+    path.write_text(UCI.replace("branch_lan", "office"))
+    toml = (ROOT / "config" / "gateway.toml").read_text().replace("[tunnel.branch]", "[tunnel.office]")
+    (tmp_path / "gateway.toml").write_text(toml)
+    assert configuration.load(path) == configuration.load(tmp_path / "gateway.toml")
+
+
+def test_uci_lists_comments_quotes_and_what_belongs_to_others(tmp_path: Path) -> None:
+    path = tmp_path / "gwbench"
+    text = UCI.replace("list local '10.1.0.0/24'", 'option local "10.1.0.0/24 10.4.0.0/24" # two')
+    text += "\nconfig gwbench 'main'\n\toption enabled '0'\n\toption port '10795'\n"
+    text += "config tunnel 'off'\n\toption enabled 'no'\n"
+    path.write_text("package gwbench\n\n" + text.replace("option per_sa '0'", "option per_sa on"))
+    config = configuration.load(path)
+    assert [child.local for child in config.children] == ["10.1.0.0/24", "10.4.0.0/24"]
+    assert config.metrics.per_sa is True and config.rekey.packets == 4 << 30 and config.gateway.name == "gwbench"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("option port '4500'", "option port 'http'"), "gateway port 'http' is no number"),
+        (("option port '4500'", "option port '4500"), "line 7: a quotation mark is not closed"),
+        (("option port '4500'", "option port"), "line 7: no line of UCI: option port"),
+        (("option port '4500'", "list port '4500'"), "gateway port is an option, not a list"),
+        (("option port '4500'", "option prot '4500'"), "'prot' does not exist"),
+        (("option per_sa '0'", "option per_sa 'maybe'"), "metrics per_sa 'maybe' is neither 1 nor 0"),
+        (("config tunnel 'branch_lan'", "config tunnel 'branch'"), "two sections are called 'branch'"),
+        (("config peer 'branch'", "config peer"), "'config peer' needs a name"),
+        (
+            ("config metrics 'metrics'\n\tlist listen '127.0.0.1:10795'\n\toption per_sa '0'", "config rekey 'again'"),
+            "a second",
+        ),
+        (("option enabled '1'", "option enabled '0'"), "the gateway is not enabled"),
+        (("option bytes '256G'", "option bytes 'many'"), "rekey bytes 'many' is no number"),
+    ],
+)
+def test_wrong_uci_is_one_line(change: tuple[str, str], says: str, tmp_path: Path) -> None:
+    path = tmp_path / "gwbench"
+    path.write_text(UCI.replace(*change, 1))
+    assert path.read_text() != UCI
+    with pytest.raises(UnusableError, match=says) as error:
+        configuration.load(path)
+    assert str(path) in error.value.message and "\n" not in str(error.value)
