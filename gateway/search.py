@@ -144,7 +144,7 @@ def search(
         results = {one: library.GoalResult.from_bounds(bounds=bound) for one, bound in bounds.items()}
     found = tuple(_found(goal, results[one]) for goal, one in wanted.items())
     if not complete:
-        found = tuple(_of_few(one, measurer.seen) if one.lower_per_s is None else one for one in found)
+        found = tuple(_of_few(one, measurer.seen) for one in found)
     return Outcome(found, complete, time.monotonic() - begun, measurer.trials)
 
 
@@ -159,12 +159,22 @@ def _found(goal: Goal, result: Any) -> Found:
 
 
 def _of_few(found: Found, seen: list[tuple[float, float]]) -> Found:
-    """The highest rate whose trials were all good, and below every rate with a bad one."""
-    bad = [load for load, loss in seen if loss > found.goal.loss_ratio]
-    good = [load for load, loss in seen if loss <= found.goal.loss_ratio and load < min(bad, default=load + 1)]
-    if not good:
+    """Bounds that were not reached in time, by what most trials of a load said: the least load that failed, and the
+    highest below it that did not."""
+    if found.lower_per_s is not None and found.upper_per_s is not None:
         return found
-    return Found(found.goal, max(good), min(bad, default=None), max(good) * (1 - found.goal.loss_ratio), judged=False)
+    verdicts: dict[float, list[bool]] = {}
+    for load, loss in seen:
+        verdicts.setdefault(load, []).append(loss <= found.goal.loss_ratio)
+    least = found.lower_per_s or 0.0
+    failed = [load for load, good in verdicts.items() if 2 * sum(good) <= len(good) and load > least]
+    upper = min(failed, default=None)
+    passed = [load for load, good in verdicts.items() if 2 * sum(good) > len(good) and (upper is None or load < upper)]
+    lower = found.lower_per_s or max(passed, default=None)
+    through = found.forwarded_per_s
+    if through is None and lower is not None:
+        through = lower * (1 - found.goal.loss_ratio)
+    return Found(found.goal, lower, upper, through, judged=False)
 
 
 class _Library:

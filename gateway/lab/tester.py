@@ -88,6 +88,9 @@ class Tester:
             self.cores = {"gateway": gateway_cores, "tester": tester_cores}
             os.sched_setaffinity(0, gateway_cores)
             self._stack.callback(os.sched_setaffinity, 0, self._former_cores)
+        if os.path.exists("/proc/sys/net/ipv6"):
+            # The kernel would send reports of its own (MLD) into the TUN, and no book would close.
+            lab.right.namespace.write_sysctl("net/ipv6/conf/default/disable_ipv6", "1")
         make = makers.maker(config.gwnodes or {})
         self._node = make(lab.right)
         self._stack.callback(self._node.close)
@@ -100,7 +103,7 @@ class Tester:
                 port=PORT,
                 tun=TUN,
                 mtu=self.inner_mtu,
-                routes=lab.left.prefixes,
+                routes=tuple(prefix for prefix in lab.left.prefixes if ":" not in prefix),
                 txqueuelen=config.txqueuelen,
             )
         )

@@ -109,7 +109,7 @@ class Row:
 
     def generator_bound(self, goal: str) -> bool:
         """No rate that fails was found, or those just above failed because the generator was late."""
-        if any(f.upper_per_s is None for f in self.found(goal)):
+        if any(f.lower_per_s is not None and f.upper_per_s is None for f in self.found(goal)):
             return True
         for (_, trials), one in zip(self.rounds, self.found(goal), strict=True):
             upper = one.upper_per_s or 0.0

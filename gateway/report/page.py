@@ -22,13 +22,15 @@ h3{font-size:1rem;margin:1.2rem 0 .4rem}
 .verdict.bad{border-color:var(--bad)}
 .verdict p{margin:.2rem 0;overflow-wrap:anywhere}
 .note{color:var(--soft)}
-figure{margin:1rem 0}figcaption{font-weight:600;margin-bottom:.3rem}
+.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(27rem,100%),1fr));gap:0 2rem;align-items:start}
+figure{margin:1rem 0;min-width:0}figcaption{font-weight:600;margin-bottom:.3rem}
 svg{display:block;width:100%;height:auto}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--line);vertical-align:top}
 th{position:relative;white-space:nowrap}th button{all:unset;cursor:pointer;font-weight:600}
 th button:focus-visible{outline:2px solid #3b82c4}
+td.long{text-align:left;min-width:16rem}
 td.word,th.word{text-align:left}td.word{min-width:6rem}
 tr.bad td{color:var(--bad)}
 pre{background:var(--box);padding:.8rem;overflow-x:auto;font-size:.85rem}
@@ -76,10 +78,13 @@ def page(report: Report, draw: Callable[[Plot, str], str]) -> str:
 def _section(section: Section, said: tuple[str, ...], draw: Callable[[Plot, str], str], prefix: str) -> list[str]:
     parts = [f"<section><h2>{html.escape(section.title)}</h2>"]
     parts += [f'<p class="note">{html.escape(line)}</p>' for line in section.lines if line not in said]
-    for i, plot in enumerate(section.plots):
-        if plot.bars or plot.lines:
+    drawn = [(i, plot) for i, plot in enumerate(section.plots) if plot.bars or plot.lines]
+    if drawn:
+        parts.append('<div class="plots">')
+        for i, plot in drawn:
             caption = html.escape(plot.title)
             parts.append(f"<figure><figcaption>{caption}</figcaption>{draw(plot, f'{prefix}p{i}-')}</figure>")
+        parts.append("</div>")
     for table in section.tables:
         parts += [f"<h3>{html.escape(table.title)}</h3>", _table(table)]
     if section.preformatted:
@@ -99,11 +104,18 @@ def _table(table: Table) -> str:
     )
     body = "".join(
         f"<tr{' class=bad' if n in table.marked else ''}>"
-        + "".join(f"<td{word(i)}{_value(cell)}>{html.escape(number(cell))}</td>" for i, cell in enumerate(row))
+        + "".join(
+            f"<td{word(i) or _long(cell)}{_value(cell)}>{html.escape(number(cell))}</td>" for i, cell in enumerate(row)
+        )
         + "</tr>"
         for n, row in enumerate(table.rows)
     )
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _long(cell: Cell) -> str:
+    """A sentence among numbers would stand a word a line."""
+    return ' class="long"' if isinstance(cell, str) and len(cell) > 30 else ""
 
 
 def _value(cell: Cell) -> str:
