@@ -109,7 +109,7 @@ def _over_time(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Plot:
                 by_start.setdefault(round(one["start_s"]), []).append(one)
         # The last one of a run can be a sliver.
         whole = [slot for _, slot in sorted(by_start.items()) if slot[0]["end_s"] - slot[0]["start_s"] > 0.5]
-        if whole:
+        if len(whole) > 1:  # a point is no course
             rates = [[one["mbit_per_s"] for one in slot] for slot in whole]
             lines.append(
                 Line(
