@@ -487,6 +487,9 @@ typedef struct gw_gen_config {
 	uint32_t lose_every;  /* with sa: of so many packets the last is not sent; 0 = none */
 	uint32_t hold_every;  /* with sa: of so many packets the last goes after hold_for others; 0 = none */
 	uint32_t hold_for;
+	gw_sa **sas; /* with sa: packets are sealed by these instead, in random order; the array stays the caller's */
+	uint32_t n_sas;
+	uint32_t run; /* packets of one of sas at a time, at least 1 */
 } gw_gen_config;
 
 typedef struct gw_gen_stats {

@@ -64,12 +64,15 @@ class Generator:
         lose_every: int = 0,
         hold_every: int = 0,
         hold_for: int = 0,
+        sas: Sequence[Sa] = (),
+        run: int = 1,
     ) -> None:
         """fd: a connected UDP socket; sizes: IP packets in bytes, taken in turns; packets_per_s: 0 = as fast as it
         goes; train: packets of one length and moment that go as one (UDP_SEGMENT), at most 64; sa: seals inner packets
         src -> dst (IPv4 address and port) and is the generator's alone until it has finished. lose_every, hold_every,
-        hold_for: of so many sealed packets one is left out, or sent after hold_for others. DataplaneError when the
-        arguments do not fit."""
+        hold_for: of so many sealed packets one is left out, or sent after hold_for others. sas: SAs of the same suite
+        that seal instead of sa, in random order, run packets of one at a time. DataplaneError when the arguments do not
+        fit."""
         init()
         config = ffi.new("gw_gen_config *")
         config.fd, config.trial, config.train = fd, trial & 0xFFFF, train
@@ -81,8 +84,10 @@ class Generator:
             config.sizes[i] = size
         config.packets_per_s, config.count, config.max_ns = packets_per_s, count, int(max_s * 1e9)
         config.lose_every, config.hold_every, config.hold_for = lose_every, hold_every, hold_for
+        many = ffi.new("gw_sa *[]", [one.pointer for one in sas])
+        config.sas, config.n_sas, config.run = many, len(sas), run
         err = new_err()
-        self._keep = sa
+        self._keep = (sa, tuple(sas), many)
         self._generator = lib.gw_gen_start(config, err)
         if self._generator == ffi.NULL:
             raise fail(err, 0, "no generator")

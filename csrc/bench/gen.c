@@ -41,6 +41,7 @@ struct gw_gen {
 	atomic_bool stop, done;
 	uint8_t *plain, *wire, *aside; /* BATCH buffers each; aside: n_held */
 	size_t wire_stride, n_held;
+	uint64_t random; /* xorshift: the same order every time */
 	held *ring;
 	uint64_t held_first, held_end;
 	gw_pkt pkts[BATCH];
@@ -156,6 +157,17 @@ static unsigned release(gw_gen *g, uint64_t sealed, unsigned n)
 	return n;
 }
 
+static gw_sa *sa_of(gw_gen *g, uint64_t number)
+{
+	if (g->config.n_sas == 0) return g->config.sa;
+	if (number % g->config.run == 0) {
+		g->random ^= g->random << 13;
+		g->random ^= g->random >> 7;
+		g->random ^= g->random << 17;
+	}
+	return g->config.sas[g->random % g->config.n_sas];
+}
+
 /* 0 or -EIO: an SA at its end */
 static int queue_sealed(gw_gen *g, uint32_t n, uint64_t first)
 {
@@ -169,7 +181,7 @@ static int queue_sealed(gw_gen *g, uint32_t n, uint64_t first)
 		put_headers(g, inner, len);
 		gw_load_put(inner + GW_LOAD_HEADERS, g->config.trial, (uint32_t)(first + i), now_ns);
 		*p = (gw_pkt){
-			.sa = g->config.sa,
+			.sa = sa_of(g, first + i),
 			.in = {{inner, len}},
 			.n_in = 1,
 			.out = g->wire + i * g->wire_stride,
@@ -267,6 +279,7 @@ static const char *wrong(const gw_gen_config *c)
 		if (c->sizes[i] < GW_LOAD_HEADERS + GW_LOAD_BYTES || c->sizes[i] > PLAIN_BYTES)
 			return "packets of 44 to 9216 bytes";
 	if (c->sa && (c->src.family != 4 || c->dst.family != 4)) return "inner addresses are IPv4";
+	if (c->n_sas && (!c->sa || c->run == 0)) return "several SAs are taken in runs of at least one packet";
 	if (!c->sa && (c->hold_every || c->lose_every)) return "only sealed packets are kept back or lost";
 	if (c->hold_every && c->hold_for > 1u << 20) return "packets are kept back for at most 2^20 others";
 	if (c->train == 0 || c->train > TRAIN_MOST) return "trains of 1 to 64 packets";
@@ -320,6 +333,7 @@ gw_gen *gw_gen_start(const gw_gen_config *config, gw_err *err)
 	g = calloc(1, sizeof(*g));
 	if (!g) return NULL;
 	g->config = *config;
+	g->random = 88172645463325252u;
 	rc = make_buffers(g);
 	if (rc == 0) rc = start_thread(g);
 	if (rc != 0) {

@@ -58,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="instead: what N SAs cost, in random order and in runs of 8, against one",
     )
+    parser.add_argument(
+        "--lab",
+        action="store_true",
+        help="with --sas: end to end as well, a gateway in namespaces that opens under N SAs",
+    )
     parser.add_argument("--full", action="store_true", help="41 rounds, whatever it takes; says first how long")
     parser.add_argument("--cost", metavar="FILE", help="writes the model (schema gwbench-cost/1)")
     parser.add_argument(
@@ -71,8 +76,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _many_sas(arguments: argparse.Namespace) -> int:
+    if arguments.lab:  # before anything else: the program starts again in its namespace
+        from gateway.lab import userns
+
+        userns.enter_if_needed()
     from gateway.environment import record
-    from gateway.measure import many_sas
+    from gateway.measure import many_sas, many_sas_lab
     from gateway.measure.faults import end_progress, progress
     from gateway.output.console import human
     from gateway.output.document import check_writable, write
@@ -85,10 +94,12 @@ def _many_sas(arguments: argparse.Namespace) -> int:
     select()
     before = record()
     suites = [s.name for s in parse_suites(arguments.suite)]
-    rows = many_sas.measure(suites, arguments.sas[0], 21 if arguments.full else 7, progress())
+    rounds = 21 if arguments.full else 7
+    rows = many_sas.measure(suites, arguments.sas[0], rounds, progress())
+    through = many_sas_lab.measure(suites, arguments.sas[0], rounds, progress()) if arguments.lab else []
     end_progress()
     console = human(arguments.json == "-")
-    for line in many_sas.render(rows):
+    for line in many_sas.render(rows) + (many_sas_lab.render(through) if through else []):
         console.print(line)
     if arguments.json is not None:
         write(
@@ -98,15 +109,18 @@ def _many_sas(arguments: argparse.Namespace) -> int:
                 "command": sys.argv,
                 "environment": record(before),
                 "measured": [row.as_dict() for row in rows],
+                "end_to_end": [row.as_dict() for row in through],
             },
         )
-    return EXIT_OK
+    return EXIT_FAILED if any(row.reasons for row in through) else EXIT_OK
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, fits, prints."""
     if arguments.sas:
         return _many_sas(arguments)
+    if arguments.lab:
+        raise UnusableError("--lab goes with --sas", "end to end with one SA: gwbench iperf, gwbench ndr")
     from gateway.environment import record
     from gateway.measure import esp
     from gateway.measure.faults import end_progress, inject_from_environment, load_providers, out_of_selection, progress

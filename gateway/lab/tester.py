@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,8 @@ class TesterConfig:
     txqueuelen: int = 10000
     replay_window: int = 4096
     gwnodes: makers.Commands | None = None
+    more_sas: int = 0
+    """Further SAs by which the gateway opens; :attr:`Tester.more` are the tester's ends of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class Tester:
         self.path: PathInfo | None = None
         self.cores: dict[str, list[int]] = {}
         """Who runs where; empty: wherever the kernel likes."""
+        self.more: list[Sa] = []
         self._lab = lab
         self._node: Node | None = None
         self._stack = contextlib.ExitStack()
@@ -105,6 +109,7 @@ class Tester:
                 mtu=self.inner_mtu,
                 routes=tuple(prefix for prefix in lab.left.prefixes if ":" not in prefix),
                 txqueuelen=config.txqueuelen,
+                max_sas=64 + config.more_sas,
             )
         )
         lab.route_tunnel(self.inner_mtu)
@@ -115,16 +120,21 @@ class Tester:
         self.plain.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER: DF
         self.out_sa = self._add_sa("in")
         self.in_sa = self._add_sa("out")
+        taken = {self.out_sa.params.spi, self.in_sa.params.spi}
+        for _ in range(config.more_sas):
+            self.more.append(self._add_sa("in", taken))
+            taken.add(self.more[-1].params.spi)
         self.esp_sink = Sink(self.outer.fileno(), spi=self.in_sa.params.spi, sa=self.in_sa)
         self._stack.callback(self.esp_sink.close)
         self.plain_sink = Sink(self.plain.fileno())
         self._stack.callback(self.plain_sink.close)
 
-    def _add_sa(self, direction: str) -> Sa:
-        """An SA of the gateway in this direction; returns the tester's end of it."""
+    def _add_sa(self, direction: str, taken: Container[int] = ()) -> Sa:
+        """An SA of the gateway in this direction, of an SPI that is not in ``taken``; returns the tester's end."""
         assert self._node is not None
         lab, config = self._lab, self.config
-        taken = (self.out_sa.params.spi,) if direction == "out" else ()
+        if direction == "out":
+            taken = (self.out_sa.params.spi,)
         with FreshKeys(find_suite(config.suite)) as keys:
             sa = SaConfig(
                 spi=random_spi(taken),
@@ -168,6 +178,11 @@ class Tester:
             with namespace.entered():
                 interfaces[namespace.name] = interface_counters("thread-self")
         return Reading(self._node.counters(), interfaces, backlog_drops())
+
+    def loop_cpu_ns(self) -> int:
+        """CPU time of the gateway's loops so far; without what thousands of SAs counted."""
+        assert self._node is not None
+        return self._node.counters(sas=False).loop["cpu_ns"]
 
     def line(self, which: str) -> tuple[socket.socket, Sink]:
         """What sees how much a generator makes when nothing is measured: a socket for it and a sink in the gateway's

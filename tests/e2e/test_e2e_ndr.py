@@ -92,3 +92,22 @@ def test_one_line_and_exit_2(start: Callable[..., Run], arguments: tuple[str, ..
     assert finished.stdout == ""
     assert len(finished.stderr.splitlines()) == 1
     assert says in finished.stderr
+
+
+def test_many_sas_end_to_end(start: Callable[..., Run], tmp_path: Path) -> None:
+    """Every packet of twenty SAs in random order is opened and forwarded; the books close."""
+    path = tmp_path / "sas.json"
+    finished = start("esp", "--sas", "20", "--lab", "--suite", "aes128gcm16", "--json", str(path)).wait(120)
+    assert finished.status == 0, finished.stdout + finished.stderr
+    document = json.loads(path.read_text())
+    (row,) = document["end_to_end"]
+    assert (row["suite"], row["sas"], row["valid"], row["reasons"]) == ("aes128gcm16", 20, True, [])
+    for order in ("cpu_ns_one_sa", "cpu_ns_random_order", "cpu_ns_runs_of_8"):
+        assert len(row[order]["samples"]) == 7 and min(row[order]["samples"]) > 0
+    assert row["loss_ratio"] < 1
+    assert "end to end" in finished.stdout
+
+
+def test_lab_alone_is_refused(start: Callable[..., Run]) -> None:
+    finished = start("esp", "--lab").wait(20)
+    assert finished.status == 2 and "--sas" in finished.stderr
