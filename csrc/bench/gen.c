@@ -304,7 +304,8 @@ static int make_buffers(gw_gen *g)
 	g->wire = gw_alloc(BATCH * g->wire_stride);
 	if (!g->wire) return -ENOMEM;
 	if (!c->hold_every) return 0;
-	g->n_held = c->hold_for / c->hold_every + 2;
+	/* And one for each of a batch: what is released is sent only when the whole batch is laid out. */
+	g->n_held = c->hold_for / c->hold_every + 2 + BATCH;
 	g->aside = gw_alloc(g->n_held * g->wire_stride);
 	g->ring = calloc(g->n_held, sizeof(held));
 	return g->aside && g->ring ? 0 : -ENOMEM;

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TextIO
 
 from gateway.errors import EXIT_FAILED, EXIT_OK, UnusableError
 
@@ -39,6 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rounds", type=int, default=1, metavar="N", help="searches of each, for a spread (default: 1)"
     )
     parser.add_argument("--latency", action="store_true", help="percentiles at 0, 10, 50 and 90 %% of PDR")
+    parser.add_argument(
+        "--reorder",
+        metavar="N,N",
+        help="instead: ESP that comes N packets late, and with losses, against --windows: what the replay window drops",
+    )
+    parser.add_argument(
+        "--windows", default="32,64,512,4096", metavar="N,N", help="of --reorder (default: 32,64,512,4096)"
+    )
     parser.add_argument("--no-back-to-back", action="store_true", help="leaves out the longest burst (RFC 9004)")
     parser.add_argument(
         "-t", "--time", type=float, default=38, metavar="S", help="a search ends after so many seconds (default: 38)"
@@ -89,11 +98,16 @@ def run(arguments: argparse.Namespace) -> int:
         if not least <= value <= most:
             raise UnusableError(f"{name} {value:g} is not between {least:g} and {most:g}")
     check_writable(arguments.json)
+    if arguments.reorder is not None:
+        _numbers(arguments.reorder, "--reorder", 1, 1 << 20)
+        _numbers(arguments.windows, "--windows", 32, 65536)
     # Before anything is imported that could start a thread.
     from gateway.lab import userns
 
     userns.enter_if_needed()
 
+    if arguments.reorder is not None:
+        return _reorder(arguments)
     from gateway.lab import makers
     from gateway.measure import ndr, ndr_lab
     from gateway.output.console import human
@@ -125,7 +139,37 @@ def run(arguments: argparse.Namespace) -> int:
         options,
         human(arguments.json == "-"),
         command=sys.argv,
-        json_to=None if arguments.json is None else sys.stdout if arguments.json == "-" else Path(arguments.json),
+        json_to=_json_to(arguments),
         save=not arguments.no_save,
     )
     return EXIT_OK if valid else EXIT_FAILED
+
+
+def _numbers(text: str, name: str, least: int, most: int) -> list[int]:
+    try:
+        values = list(dict.fromkeys(int(word) for word in text.split(",") if word.strip()))
+    except ValueError:
+        raise UnusableError(f"{name} {text} is no list of numbers", f"{name} 64,512") from None
+    if not values or min(values) < least or max(values) > most:
+        raise UnusableError(f"{name} {text}: numbers from {least} to {most}")
+    return values
+
+
+def _reorder(arguments: argparse.Namespace) -> int:
+    from gateway.measure import reorder_lab
+    from gateway.output.console import human
+
+    valid = reorder_lab.run(
+        arguments.suite,
+        _numbers(arguments.windows, "--windows", 32, 65536),
+        _numbers(arguments.reorder, "--reorder", 1, 1 << 20),
+        human(arguments.json == "-"),
+        command=sys.argv,
+        json_to=_json_to(arguments),
+        save=not arguments.no_save,
+    )
+    return EXIT_OK if valid else EXIT_FAILED
+
+
+def _json_to(arguments: argparse.Namespace) -> TextIO | Path | None:
+    return None if arguments.json is None else sys.stdout if arguments.json == "-" else Path(arguments.json)

@@ -59,7 +59,7 @@ def of_document(document: Mapping[str, Any], name: str) -> Series:
             f"{name}: schema {schema or '(none)'} cannot be compared", f"there are: {', '.join(readers)}"
         )
     try:
-        rows = (ndr if document.get("test") == "ndr" else readers[schema])(document)
+        rows = {"ndr": ndr, "reorder": reorder}.get(str(document.get("test")), readers[schema])(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UnusableError(f"{name}: {schema} is not whole: {type(error).__name__} {error}") from None
     if not rows:
@@ -104,6 +104,20 @@ def ndr(document: Mapping[str, Any]) -> list[Row]:
                 Row((*place, one["way"], name), "us", (float(one["percentiles_us"]["50"]),), False, valid, ran)
             )
     return found
+
+
+def reorder(document: Mapping[str, Any]) -> list[Row]:
+    """Packets that replay windows dropped."""
+    return [
+        Row(
+            (f"window {row['replay_window_packets']}", f"{row['held_for_packets']} packets late"),
+            "packets dropped",
+            (float(row["dropped"]),),
+            False,
+            bool(row["valid"]),
+        )
+        for row in document["results"]
+    ]
 
 
 def _role(row: Mapping[str, Any]) -> tuple[str, str, str, str]:

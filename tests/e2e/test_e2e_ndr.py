@@ -111,3 +111,19 @@ def test_many_sas_end_to_end(start: Callable[..., Run], tmp_path: Path) -> None:
 def test_lab_alone_is_refused(start: Callable[..., Run]) -> None:
     finished = start("esp", "--lab").wait(20)
     assert finished.status == 2 and "--sas" in finished.stderr
+
+
+def test_replay_windows_against_reordering(start: Callable[..., Run], tmp_path: Path) -> None:
+    path = tmp_path / "reorder.json"
+    finished = start(
+        "ndr", "--lab", "--no-save", "--reorder", "16,64", "--windows", "32,128", "--json", str(path)
+    ).wait(60)
+    assert finished.status == 0, finished.stdout + finished.stderr
+    rows = json.loads(path.read_text())["results"]
+    assert [(row["replay_window_packets"], row["held_for_packets"]) for row in rows] == [
+        (32, 16), (32, 64), (128, 16), (128, 64)
+    ]  # fmt: skip
+    assert all(row["valid"] and row["dropped"] == row["expected"] for row in rows)
+    assert [row["dropped"] > 0 for row in rows] == [False, True, False, False]
+    assert rows[1]["dropped"] == rows[1]["held"]
+    assert "All 4 cells" in finished.stdout

@@ -130,9 +130,9 @@ def test_what_another_key_sealed_is_wrong() -> None:
 
 
 def test_losses_and_detours_are_exact() -> None:
-    with sockets() as (a, b), sa("out") as sender:
-        sink = Sink(b.fileno(), spi=SPI)
-        sink.begin(0)
+    with sockets() as (a, b), sa("out") as sender, sa("in") as receiver:
+        sink = Sink(b.fileno(), spi=SPI, sa=receiver)
+        sink.begin(0, check_every=1)
         generator = Generator(
             a.fileno(), [60], count=1000, sa=sender, src=SRC, dst=DST, lose_every=10, hold_every=25, hold_for=40
         )
@@ -141,7 +141,8 @@ def test_losses_and_detours_are_exact() -> None:
     assert (made.numbered, made.lost) == (1000, 100)
     # number 49, 99, ... are both: lost packets are not held
     assert made.held == 20
-    assert made.sent == seen.packets == 900
+    assert made.sent == seen.packets == seen.checked == 900
+    assert seen.wrong == 0  # none twice, none broken
     # the last one's followers end before its turn: it goes last, but is not overtaken by all
     assert seen.reordered == 20
 
