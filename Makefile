@@ -7,6 +7,7 @@
 #   make check        formatters, linters, types, warnings as errors, the fast tests
 #   make test-TIER    one tier, of those that have tests: unit vectors emulated kernel e2e fuzz
 #   make fuzz SECONDS=600
+#   make deb          a Debian package in build/: gwbench under /opt/gwbench, its units, its user
 #   make clean
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
@@ -22,7 +23,7 @@ C_FORMATTED = $(shell find csrc tests -name '*.[ch]' -not -name '*_asm.h')
 DEMO_ARGS ?= --suite aes256-sha256 -t 10 --rounds 3
 TIERS := $(foreach tier,unit vectors emulated kernel e2e fuzz,$(if $(wildcard tests/$(tier)/test_*.py),$(tier)))
 
-.PHONY: build dev demo demo-monitoring dashboards test check clean bootstrap
+.PHONY: build dev demo demo-monitoring dashboards deb test check clean bootstrap
 
 # Which Debian packages may be needed: build, demo or test.
 PROFILE ?= build
@@ -61,6 +62,10 @@ demo-monitoring:
 # The dashboards' JSON from their Python.
 dashboards: build
 	@$(BIN)/python -m grafana
+
+deb: build
+	@$(PIP) install -c constraints.txt MLRsearch
+	@$(BIN)/python scripts/make_deb.py
 
 test:
 	@scripts/test.sh

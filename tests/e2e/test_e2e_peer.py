@@ -27,7 +27,7 @@ GONE_S = 10.0
 
 @pytest.fixture(scope="session")
 def gwnode() -> str:
-    return os.environ.get("GWBENCH_TEST_GWNODE") or str(build())
+    return str(build())
 
 
 @pytest.fixture(scope="module", params=["sshd", "dropbear"])

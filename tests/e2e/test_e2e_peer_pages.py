@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -38,7 +37,7 @@ def router() -> Iterator[Router]:
 @pytest.mark.parametrize("page", ["measure-your-router.md", "two-machines.md"])
 def test_a_page(start: Callable[..., Run], router: Router, page: str) -> None:
     """What a reader types; only the address, the binary's place and the length of the measurement are the test's."""
-    gwnode = os.environ.get("GWBENCH_TEST_GWNODE") or str(build())
+    gwnode = str(build())
     before = router.listing()
     ran = []
     for line in commands(page):
