@@ -14,7 +14,9 @@ int gw_trains_init(gw_trains *ts, size_t bytes, uint32_t max_segments, int famil
 	if (!ts->memory) return -ENOMEM;
 	ts->cap = bytes;
 	ts->max_segments = max_segments > 1 ? max_segments : 64; /* without UDP_SEGMENT: packets of one sendmmsg */
-	ts->max_bytes = family == 6 ? 65487 : 65507;             /* a UDP datagram's payload */
+	/* A UDP datagram's payload, less an Ethernet header with a VLAN tag: a frame of 65,536 bytes or more is beyond
+	 * the device's gso_max_size, and the kernel then cuts the whole train in software. */
+	ts->max_bytes = family == 6 ? 65469 : 65489;
 	return 0;
 }
 

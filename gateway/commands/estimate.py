@@ -51,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="CPU seconds of packet I/O per GB: the null row of gwbench iperf",
     )
+    parser.add_argument(
+        "--check",
+        choices=("seal", "open"),
+        help="predicts this machine's laboratory from a run without cryptography and costs in memory, then measures it",
+    )
     parser.add_argument("--target", choices=TARGETS, help="another processor, from instruction counts")
     parser.add_argument(
         "--mhz", type=_positive, metavar="N", help="its clock (default: 800 for wdr4900, 1200 for rpi3)"
@@ -70,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     from gateway.output.console import human
     from gateway.output.document import check_writable, write
 
+    if arguments.check:
+        return _check(arguments)
     if arguments.target and arguments.cost:
         raise UnusableError("--target and --cost are two sources of costs", "leave one away")
     if arguments.mbit is None and arguments.target != "wdr4900":
@@ -89,6 +96,49 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(line)
     if arguments.json is not None:
         write(arguments.json, {"schema": "gwbench-estimate/1", "command": sys.argv, **document})
+    return EXIT_OK
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    for name, given in (("--target", arguments.target), ("--cost", arguments.cost), ("--mbit", arguments.mbit)):
+        if given:
+            raise UnusableError(f"--check measures this machine, without {name}")
+    from gateway.output.document import check_writable, write
+
+    check_writable(arguments.json)
+    names = tuple(filter(None, arguments.suite.split(",")))
+    # Before anything is imported that could start a thread.
+    from gateway.lab import userns
+
+    userns.enter_if_needed()
+    import contextlib
+
+    from gateway import environment, result
+    from gateway.measure import calibrate
+    from gateway.measure.faults import end_progress, progress
+    from gateway.output.console import human
+    from gateway.selection import select
+    from gateway.suites import parse_suites
+
+    suites = [suite.name for suite in parse_suites(",".join(names or calibrate.SUITES), legacy=arguments.legacy)]
+    before = environment.record()
+    with contextlib.ExitStack() as cleanup:
+        select()
+        try:
+            rows = calibrate.measure(suites, calibrate.FRAMES, arguments.check, cleanup, progress())
+        finally:
+            end_progress()
+    console = human(arguments.json == "-")
+    for line in calibrate.render(rows):
+        console.print(line)
+    if arguments.json is not None:
+        document = {
+            "schema": "gwbench-calibration/1",
+            "command": result.recorded_command(sys.argv),
+            "environment": environment.record(before),
+            "rows": [row.as_dict() for row in rows],
+        }
+        write(arguments.json, document)
     return EXIT_OK
 
 
