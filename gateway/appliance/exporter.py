@@ -62,7 +62,7 @@ def run(options: Options) -> None:
         reader.start()
         cleanup.push(reader.close, "the reader of the kernel's SAs")
         names = None
-        if path := options.vici or find_socket():
+        if path := (options.vici or find_socket() or "").removeprefix("unix://"):  # swanctl's --uri
             names = ViciNames(path)
             cleanup.push(names.close)
             try:

@@ -11,7 +11,7 @@ def cell_faults(result: dict[str, Any]) -> list[str]:
     for way in ("to_kernel", "to_us"):
         traffic = result[way]
         faults += [f"{way}: {line}" for line in traffic["wrong"]]
-        if not traffic["received"] == traffic["sent"] > 30:
+        if not traffic["received"] == traffic["sent"] >= 30:
             faults.append(f"{way}: {traffic['received']} of {traffic['sent']} datagrams")
     return faults + book_faults(result)
 

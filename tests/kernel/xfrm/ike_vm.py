@@ -152,10 +152,11 @@ class Exporter:
 @contextlib.contextmanager
 def exporter(space: NetworkNamespace, gwbench: list[str], vici: str) -> Iterator[Exporter]:
     # Whom root becomes must be able to read this Python; in this machine that is root's own.
-    words = [*gwbench, "serve", "--collector.sa", "--vici", vici, "--user", "root"]
-    process = space.popen([*words, "--web.listen-address", "{}:{}".format(*SCRAPE)])
+    words = [*gwbench, "serve", "--collector.sa", "--vici", vici.removeprefix("unix://"), "--user", "root"]
+    process = space.popen([*words, "--web.listen-address", "{}:{}".format(*SCRAPE)], stdout=None, stderr=None)
     try:
-        wait_until(lambda: process.poll() is None and str(SCRAPE[1]) in kernel_esp.run(space, ["ss", "-Hltn"]))
+        wait_until(lambda: process.poll() is not None or str(SCRAPE[1]) in kernel_esp.run(space, ["ss", "-Hltn"]))
+        assert process.poll() is None, "gwbench serve ended"
         yield Exporter(space)
     finally:
         process.terminate()

@@ -139,6 +139,7 @@ def crypto_list() -> dict[str, Any]:
     left = [one.priority for one in kernel_crypto.read() if one.driver == "ctr(aes-generic)"]
     return {
         "netlink": [list(one) for one in by_netlink],
-        "proc": sorted([one.name, one.driver, one.priority] for one in listing),
+        # Names have 64 bytes in struct crypto_user_alg, twice as many in the kernel.
+        "proc": sorted([one.name[:63], one.driver[:63], one.priority] for one in listing),
         "instance": [made, raised, left],
     }
