@@ -77,7 +77,7 @@ def run(options: Options) -> None:
             XfrmStat(),
             Cpu(),
             Implementations(),
-            Results(options.results or default_results()),
+            Results(options.results or default_results(), named=options.results is not None),
         ]
         exporter = Exporter(collectors)
         if options.once or options.textfile:

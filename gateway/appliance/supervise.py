@@ -67,11 +67,11 @@ def run(path: Path, sock: Path | None = None) -> None:
             cleanup.push(site.close)
         local.hello()
         appliance.start()
+        exporter.scrape()  # what is imported or looked up once may be out of the next user's reach
         privileges.drop(gateway.user or None, (privileges.CAP_NET_ADMIN,))
         harden()
         os.nice(NICE)
         if site is not None:
-            exporter.scrape()
             site.start()
             _say(f"metrics at {', '.join(f'{host}:{port}' for host, port in site.addresses)}{config.metrics.path}")
         _Loop(path, appliance, server).run()
@@ -97,15 +97,15 @@ def _collectors(config: Config, appliance: Appliance, local: LocalNode) -> list[
         Cpu(),
         Line(config.gateway.local, config.metrics.line_mbit),
         Implementations(),
-        Results(Path(results) if results else default_results()),
+        Results(Path(results) if results else default_results(), named=bool(results)),
     ]
 
 
 def _add_route(tun: str) -> Any:
-    def add(prefix: str) -> None:
-        from pyroute2 import IPRoute
-        from pyroute2.netlink.exceptions import NetlinkError
+    from pyroute2 import IPRoute
+    from pyroute2.netlink.exceptions import NetlinkError
 
+    def add(prefix: str) -> None:
         try:
             with IPRoute() as ip:
                 ip.route("replace", dst=prefix, oif=socket.if_nametoindex(tun))

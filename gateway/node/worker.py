@@ -236,10 +236,20 @@ class DataplaneBackend:
 def _fastest_backend(own: argparse.Namespace) -> DataplaneBackend:
     """With the implementations that are the fastest here; GWBENCH_SELECT says how they are found."""
     if own.keep is not None:
+        _load_what_paths_need()
         privileges.drop(own.user, own.keep)
         harden()  # another user's process is dumpable again
     select()
     return DataplaneBackend(own.tun_netns_fd, own.pages_fd)
+
+
+def _load_what_paths_need() -> None:
+    """The next user may have no way to this package: home directories are closed to others."""
+    from pyroute2 import IPRoute
+
+    import gateway.node.tun  # noqa: F401
+
+    IPRoute().close()
 
 
 def _sums(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:

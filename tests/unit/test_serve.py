@@ -153,6 +153,20 @@ def test_results_leave_out_what_was_not_measured(tmp_path: Path) -> None:
     assert len(families) == 0
 
 
+def test_a_default_directory_that_is_closed_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root's home, for the user that root became. One that was asked for is a failure."""
+
+    def closed(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_dir", closed)
+    families = Families()
+    Results(tmp_path, named=False).collect(families)
+    assert len(families) == 0
+    with pytest.raises(PermissionError):
+        Results(tmp_path).collect(families)
+
+
 # ---- the web ----
 
 
