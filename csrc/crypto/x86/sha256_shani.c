@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * SHA-256 with the SHA extensions: four packets interleaved, because SHA256RNDS2 waits for itself within one. Newer
- * processors start one each cycle and need four to be busy; those that start one in two cycles lose nothing by it.
+ * SHA-256 with the SHA extensions: several packets interleaved, because SHA256RNDS2 waits for itself within one. Newer
+ * processors start one each cycle and need four to be busy (sha256_shani_avx.c); two are what registers hold here.
  */
 #if defined(__x86_64__)
 #include "sha256_x86.h"
