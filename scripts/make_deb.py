@@ -33,7 +33,8 @@ set -e
 if [ "$1" = configure ]; then
 	/usr/bin/python3 -m compileall -q /opt/gwbench/lib || true
 	getent passwd gwbench >/dev/null ||
-		useradd --system --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin --user-group gwbench
+		useradd --system --no-create-home --home-dir /var/lib/gwbench --shell /usr/sbin/nologin --user-group gwbench
+	[ -d /var/lib/gwbench ] || install -d -o gwbench -g gwbench -m 755 /var/lib/gwbench
 	[ ! -d /run/systemd/system ] || systemctl daemon-reload
 fi
 """
