@@ -83,7 +83,7 @@ static inline void gw_sa_prefetch(const gw_sa *sa)
 
 	gw_prefetch(p);
 	gw_prefetch(p + 64);
-	gw_prefetch(p + 128);
+	gw_prefetch(p + 128); /* the window's; an SA that sends has no use for it, and is not asked which it is */
 }
 
 /* What the SA points to; the SA itself must have come by now, or this waits for it. */
