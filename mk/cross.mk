@@ -39,6 +39,15 @@ CROSS_FAST  := io/checksum.c $(patsubst %,node/%.c,common icount icount_esp icou
 CROSS_SMALL_e500v2 := crypto/transform.c crypto/ppc/aes_spe.c
 CROSS_SMALL_ppc    := $(CROSS_SMALL_e500v2)
 cross_opt = $(if $(filter $(CROSS_SMALL) $(CROSS_SMALL_$(1)),$(filter-out $(CROSS_FAST),$(2))),-Os)
+# Where flash is least, gwnode is compiled once more for size: as one program, in which what is called once is in line
+# and what nobody calls is gone. Not the ciphers, whose counts are pinned, nor what stands for the C library's own, which
+# the compiler may call by name. gwnode-test, which counts, stays as the others are.
+CROSS_WHOLE    := x86_64 e500v2 ppc mips mipsel
+CROSS_BY_NAME  := node/libc_%.c node/print.c
+cross_is_whole  = $(and $(filter $(CROSS_WHOLE),$(1)),$(call cross_opt,$(1),$(2)),$(filter-out $(CROSS_BY_NAME),$(2)))
+cross_node_obj  = $(foreach s,$(2:csrc/%=%),build/cross/$(1)/$(if $(call cross_is_whole,$(1),$(s)),whole/)$(s).o)
+# -Oz, which zig takes for -Os.
+CROSS_WHOLE_CFLAGS := -Os -Xclang -Oz -flto -DGW_ESP_ONLY=1
 # Not -Os here: zig would link a memcpy that moves single bytes.
 CROSS_LDFLAGS := -static -s -Wl,--gc-sections
 # Procedure descriptors that no program reads: 41 KB which -s leaves in the file.
@@ -65,11 +74,16 @@ define CROSS_template
 .PHONY: cross-$(1)
 cross-$(1): build/cross/$(1)/gwnode build/cross/$(1)/gwnode-test
 CROSS_LIB_$(1) := $$(patsubst csrc/%,build/cross/$(1)/%.o,$$(CROSS_SRC) $$(CROSS_SRC_$(1)))
-CROSS_OBJ_$(1) := $$(CROSS_LIB_$(1)) $$(patsubst csrc/%,build/cross/$(1)/%.o,$$(sort $$(NODE_SRC) $$(NODE_TEST_SRC)))
-build/cross/$(1)/gwnode: $$(NODE_SRC:csrc/%=build/cross/$(1)/%.o) $$(filter-out %/crypto/table.c.o,$$(CROSS_LIB_$(1)))
+CROSS_NODE_$(1) := $$(call cross_node_obj,$(1),$$(NODE_SRC) $$(filter-out csrc/crypto/table.c,$$(CROSS_SRC) $$(CROSS_SRC_$(1))))
+CROSS_OBJ_$(1) := $$(sort $$(CROSS_LIB_$(1)) $$(CROSS_NODE_$(1)) $$(NODE_TEST_SRC:csrc/%=build/cross/$(1)/%.o))
+build/cross/$(1)/gwnode: CROSS_LDFLAGS_$(1) += $(if $(filter $(1),$(CROSS_WHOLE)),-flto)
+build/cross/$(1)/gwnode: $$(CROSS_NODE_$(1))
 build/cross/$(1)/gwnode-test: $$(NODE_TEST_SRC:csrc/%=build/cross/$(1)/%.o) $$(CROSS_LIB_$(1))
 build/cross/$(1)/gwnode build/cross/$(1)/gwnode-test:
 	$$(CROSS_CC) $$(ZIG_FLAGS_$(1)) $$(CROSS_CFLAGS) $$(CROSS_LDFLAGS) $$(CROSS_LDFLAGS_$(1)) -o $$@ $$^
+build/cross/$(1)/whole/%.o: csrc/% mk/cross.mk
+	@mkdir -p $$(@D)
+	$$(CROSS_CC) $$(ZIG_FLAGS_$(1)) $$(CROSS_CFLAGS) $$(CROSS_WHOLE_CFLAGS) -MMD -MP -c -o $$@ $$<
 build/cross/$(1)/%.o: csrc/% mk/cross.mk
 	@mkdir -p $$(@D)
 	$$(CROSS_CC) $$(ZIG_FLAGS_$(1)) $$(CROSS_CFLAGS) $$(call cross_opt,$(1),$$*) -MMD -MP -c -o $$@ $$<

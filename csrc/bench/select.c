@@ -10,7 +10,7 @@
 #define BATCH          16
 #define ROUNDS         4 /* interleaved; the best of each counts, for noise only adds */
 #define MAX_CANDIDATES 8
-#define TIE            0.95 /* what is closer than this is equal, and priority decides: noise must not */
+#define TIE_PERCENT    95 /* what is closer than this is equal, and priority decides: noise must not */
 
 static size_t key_bytes(const gw_impl *impl)
 {
@@ -32,8 +32,8 @@ static size_t candidates(const char *alg, const gw_impl **out)
 	return n;
 }
 
-/* Nanoseconds a byte of both directions together. */
-static int cost(const gw_impl *impl, uint64_t ns, double *out, gw_err *err)
+/* Femtoseconds a byte of both directions together: an integer, for processors without floating point. */
+static int cost(const gw_impl *impl, uint64_t ns, uint64_t *out, gw_err *err)
 {
 	const int directions = impl->decrypt == NULL ? 1 : 2;
 	*out = 0;
@@ -42,25 +42,25 @@ static int cost(const gw_impl *impl, uint64_t ns, double *out, gw_err *err)
 		const int rc =
 			gw_bench_impl(impl, dir, key_bytes(impl), REQUEST_BYTES, BATCH, ns / (uint64_t)directions, &sample, err);
 		if (rc != 0) return rc;
-		*out += sample.ns / (double)sample.bytes;
+		*out += (uint64_t)sample.ns * 1000000 / sample.bytes;
 	}
 	return 0;
 }
 
 static int settle(const gw_impl *const *some, size_t n, uint64_t alg_ns, gw_err *err)
 {
-	double best[MAX_CANDIDATES];
+	uint64_t best[MAX_CANDIDATES];
 	size_t fastest = 0;
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i < n; i++) {
-			double ns;
-			const int rc = cost(some[i], alg_ns / (ROUNDS * n) + 1, &ns, err);
+			uint64_t fs;
+			const int rc = cost(some[i], alg_ns / (ROUNDS * n) + 1, &fs, err);
 			if (rc != 0) return rc;
-			if (round == 0 || ns < best[i]) best[i] = ns;
+			if (round == 0 || fs < best[i]) best[i] = fs;
 		}
 	for (size_t i = 1; i < n; i++)
-		if (best[i] < TIE * best[fastest] ||
-			(best[i] * TIE < best[fastest] && some[i]->priority > some[fastest]->priority))
+		if (best[i] * 100 < best[fastest] * TIE_PERCENT ||
+			(best[i] * TIE_PERCENT < best[fastest] * 100 && some[i]->priority > some[fastest]->priority))
 			fastest = i;
 	return gw_select_prefer(some[fastest]->driver);
 }

@@ -41,6 +41,8 @@
 	LEAVE
 .endm
 
+/* What a gateway has no use for is apart, so that it is linked without. */
+	.section .text.ecb, "ax", @progbits
 	CORE core_enc, E
 	CORE core_dec, D
 
@@ -62,6 +64,7 @@
 
 	ECB gw_spe_aes_ecb_enc, E, core_enc
 	ECB gw_spe_aes_ecb_dec, D, core_dec
+	.text
 
 /* r9: IV, r10: where the last ciphertext block goes, or 0. The chain is the state itself. */
 	FUNC gw_spe_aes_cbc_enc
@@ -175,7 +178,6 @@
 	LEAVE_LR
 .endm
 
-/* Apart, so that a gateway, which has no use for it, is linked without. */
 	.section .text.xts, "ax", @progbits
 	XTS gw_spe_aes_xts_enc, E, core_enc
 	XTS gw_spe_aes_xts_dec, D, core_dec

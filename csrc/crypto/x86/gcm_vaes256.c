@@ -323,16 +323,17 @@ GW_INLINE GW_TARGET_VAES256 sums tail_part(packet *p, sums s, size_t at, uint32_
 	return s;
 }
 
-/* The last blocks of the stream, the length block included. Returns GHASH's result, byte-reversed. */
-GW_INLINE GW_TARGET_VAES256 __m128i tail(packet *p, size_t at, uint32_t blocks, bool seal, bool first)
+/* The last blocks of the stream, the length block included. Returns GHASH's result, byte-reversed. Each number of
+ * registers is compiled once, `first` or not: twice was 40 KB of code. */
+GW_INLINE GW_TARGET_VAES256 __m128i tail(packet *p, size_t at, int32_t blocks, bool seal, bool first)
 {
 	sums s = no_sums();
-	for (; blocks > 8; blocks -= 8, at += 128, first = false) s = tail_part(p, s, at, blocks, seal, first, 4);
+	for (; blocks > 6; blocks -= 8, at += 128, first = false) s = tail_part(p, s, at, (uint32_t)blocks, seal, first, 4);
 	switch ((blocks + 1) / 2) {
-	case 1: s = tail_part(p, s, at, blocks, seal, first, 1); break;
-	case 2: s = tail_part(p, s, at, blocks, seal, first, 2); break;
-	case 3: s = tail_part(p, s, at, blocks, seal, first, 3); break;
-	default: s = tail_part(p, s, at, blocks, seal, first, 4); break;
+	case 1: s = tail_part(p, s, at, (uint32_t)blocks, seal, first, 1); break;
+	case 2: s = tail_part(p, s, at, (uint32_t)blocks, seal, first, 2); break;
+	case 3: s = tail_part(p, s, at, (uint32_t)blocks, seal, first, 3); break;
+	default: break;
 	}
 	const __m256i y = reduce(s);
 	return _mm_xor_si128(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
@@ -344,12 +345,9 @@ GW_INLINE GW_TARGET_VAES256 __m128i run(const gw_op *op, size_t len, bool seal)
 	size_t at = 0, blocks = (len + 15) / 16 + LEAD / 16 + 1;
 	uint8_t copy[GROUP] __attribute__((aligned(32)));
 	packet p;
-	__m128i y;
 
 	begin(&p, op, len);
-	if (blocks < POWERS) {
-		y = tail(&p, 0, (uint32_t)blocks, seal, true);
-	} else {
+	if (blocks >= POWERS) {
 		const uint8_t *in = group_input(&p, 0, 1, copy);
 		group(&p, 0, in, true, !seal, true, in);
 		for (at = GROUP, blocks -= 16; blocks >= POWERS; at += GROUP, blocks -= 16) {
@@ -363,8 +361,8 @@ GW_INLINE GW_TARGET_VAES256 __m128i run(const gw_op *op, size_t len, bool seal)
 				group(&p, at, in, false, true, false, behind);
 		}
 		if (seal) hash_group(&p, at == GROUP, (const uint8_t *)((uintptr_t)p.out + at - GROUP));
-		y = tail(&p, at, (uint32_t)blocks, seal, false);
 	}
+	const __m128i y = tail(&p, at, (int32_t)blocks, seal, at == 0);
 	return _mm_xor_si128(gw_reverse128(y), p.mask);
 }
 
