@@ -64,8 +64,8 @@ class Host:
         return subprocess.run(self.entering(*command), capture_output=True, text=True, check=False, timeout=timeout_s)
 
     def entering(self, *command: str) -> list[str]:
-        """Its command line."""
-        return ["nsenter", "-t", str(self.server.pid), "-n", "-m", "--", *command]
+        """Its command line. It shares the root directory, too, or it would leave a chroot."""
+        return ["nsenter", "-t", str(self.server.pid), "-n", "-m", "-r", "-w", "--", *command]
 
 
 class Fleet:
