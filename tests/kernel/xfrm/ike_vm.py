@@ -221,7 +221,7 @@ def observed(gwbench: list[str], run: Callable[..., dict[str, Any]]) -> dict[str
         thread = threading.Thread(target=in_the_middle)
         with scraped(told):
             thread.start()
-            words = ["--existing", strongswan.INNER[1], "-t", "15", "--rounds", "1", "--no-save", "-b", "2M"]
+            words = ["--existing", strongswan.INNER[1], "-t", "10", "--rounds", "1", "--no-save", "-b", "2M"]
             result["run"] = run("iperf", *words, space=space)
             thread.join()
             pair_left(space)

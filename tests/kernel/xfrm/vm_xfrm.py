@@ -82,7 +82,11 @@ def drivers() -> dict[str, Any]:
     def look() -> None:
         while not done.wait(0.3):
             listing = kernel_crypto.read()
-            used = [one.driver for one in listing if one.name.startswith("echainiv(authenc") and one.refcnt > 1]
+            used = [
+                one.driver
+                for one in listing
+                if one.driver and one.name.startswith("echainiv(authenc") and one.refcnt > 1
+            ]
             first = max(
                 (one for one in listing if one.name == ALGORITHM and not one.internal), key=lambda o: o.priority
             )
