@@ -129,9 +129,10 @@ echo 'admin:x:4321:65534::/run/admin:/bin/sh' >> /run/passwd
 echo 'admin:{PASSWORD_HASH}:20000:0:99999:7:::' >> /run/shadow
 printf 'root ALL=(ALL) ALL\\nadmin ALL=(ALL) NOPASSWD: ALL\\n' > /run/sudoers
 chmod 440 /run/sudoers
+echo 'hosts: files' > /run/nsswitch.conf  # sudo asks for this machine's name, and there is nobody to ask
 mkdir -p /run/admin && chown 4321 /run/admin
 chmod 1777 /tmp
-for f in passwd shadow sudoers; do mount --bind /run/$f /etc/$f; done
+for f in passwd shadow sudoers nsswitch.conf; do mount --bind /run/$f /etc/$f; done
 """
 
 
