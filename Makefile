@@ -34,11 +34,11 @@ bootstrap:
 .venv/stamp-venv: constraints.txt pyproject.toml | bootstrap
 	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear .venv
 	@$(PIP) install -c constraints.txt setuptools cffi
-	@GWBENCH_PURE=1 $(PIP) install --config-settings editable_mode=compat -c constraints.txt --no-build-isolation -e '.[serve]'
+	@GWBENCH_PURE=1 $(PIP) install --config-settings editable_mode=compat -c constraints.txt --no-build-isolation -e '.[serve,report,ndr]'
 	@touch $@
 
 .venv/stamp-dev: .venv/stamp-venv
-	@GWBENCH_PURE=1 $(PIP) install --config-settings editable_mode=compat -c constraints.txt --no-build-isolation -e '.[dev,serve,fleet,emulated,kernel]'
+	@GWBENCH_PURE=1 $(PIP) install --config-settings editable_mode=compat -c constraints.txt --no-build-isolation -e '.[dev,serve,report,ndr,fleet,emulated,kernel]'
 	@touch $@
 
 # In place, and only what changed; see setup.py.

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
 EXIT_OK = 0
 EXIT_FAILED = 1
 """Measured, but failed or invalid."""
 EXIT_UNUSABLE = 2
 """Unusable input or environment."""
 EXIT_INTERRUPTED = 130
+
+
+def install_hint(packages: str) -> str:
+    """How to install Python's ``packages`` for the interpreter that runs; gwbench itself is on no index."""
+    return f"{sys.executable or 'python3'} -m pip install {packages}"
 
 
 class GwbenchError(Exception):

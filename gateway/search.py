@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.errors import UnusableError
+from gateway.errors import UnusableError, install_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class _Library:
             import MLRsearch
             from MLRsearch.goal_result import GoalResult
         except ImportError:
-            raise UnusableError("the search needs MLRsearch", "pip install 'gwbench[ndr]'", "no-mlrsearch") from None
+            raise UnusableError("the search needs MLRsearch", install_hint("MLRsearch"), "no-mlrsearch") from None
         self.AbstractMeasurer = MLRsearch.AbstractMeasurer
         self.Config = MLRsearch.Config
         self.GoalResult = GoalResult

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 LAB_TOPOLOGIES = ("client", "site-to-site")
 PEER_TOPOLOGIES = ("one-arm", "endpoint")
 
+_OF_PEER = ("--dry-run", "--yes", "--keep", "--remote-dir", "--gwnode", "--inner", "--outer-mtu")
+_NOT_OF_EXISTING = (
+    *("--lab", "--peer", "--driver", "--topology", "--encap", "--outer", "--zero-udp-checksum", "--offload", "--suite"),
+    *("--impl", "--waterfall", "--legacy", "--repeats", "--system-wide", "--queues", "--no-offload", "--node"),
+)
+_NOT_OF_RFC6349 = ("--peer", "--existing", "--waterfall", "--udp", "--reverse", "--bidir", "--bitrate")
+
 EXAMPLE = "gwbench iperf --lab --topology site-to-site -t 5 --rounds 5 --suite aes256-sha256,aes128gcm16 --json r.json"
 
 _STDOUT = "-"
@@ -172,6 +179,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks what can be checked, enters the namespace if need be, measures, prints."""
     if arguments.peer and arguments.lab:
         raise UnusableError("--peer and --lab exclude each other")
+    from gateway.conflicts import given, refuse
+
+    flags = given(arguments, add_arguments)
+    if not arguments.peer:
+        refuse(flags, _OF_PEER, "{} is of a measurement with a router", "add --peer root@ROUTER")
+    if arguments.existing:
+        refuse(flags, _NOT_OF_EXISTING, "--existing and {} exclude each other")
+    else:
+        refuse(flags, ("--saturate",), "{} is for SAs of somebody else", "add --existing SERVER")
+    if not arguments.driver:
+        refuse(flags, ("--system-wide",), "{} is of the kernel's drivers", "add --dataplane kernel --driver A,B")
     topologies = PEER_TOPOLOGIES if arguments.peer else LAB_TOPOLOGIES
     if arguments.topology and arguments.topology not in topologies:
         where = "--peer" if arguments.peer else "the laboratory"
@@ -181,17 +199,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.encap == "esp" and arguments.zero_udp_checksum:
         raise UnusableError("--encap esp has no UDP whose checksum could be zero")
     if arguments.rfc6349:
-        for name, given in (
-            ("--peer", arguments.peer),
-            ("--existing", arguments.existing),
-            ("--waterfall", arguments.waterfall),
-            ("-u", arguments.udp),
-            ("-R", arguments.reverse),
-            ("--bidir", arguments.bidir),
-            ("-b", arguments.bitrate),
-        ):
-            if given:
-                raise UnusableError(f"--rfc6349 is one TCP direction in the laboratory, without {name}")
+        refuse(flags, _NOT_OF_RFC6349, "--rfc6349 is one TCP direction in the laboratory, without {}")
     if arguments.rounds is None:
         arguments.rounds = 1 if arguments.rfc6349 else 3
     if arguments.udp and (arguments.congestion or arguments.set_mss):
@@ -202,8 +210,6 @@ def run(arguments: argparse.Namespace) -> int:
     check_writable(arguments.json)
     if arguments.impl is not None:
         words(arguments.impl, "implementation", "--impl generic,accelerated, for example; `gwbench crypto` lists more")
-    if arguments.saturate and not arguments.existing:
-        raise UnusableError("--saturate is for SAs of somebody else", "add --existing SERVER")
     if arguments.existing:
         return _run_existing(arguments)
     if arguments.peer:
@@ -232,9 +238,6 @@ def _json_to(arguments: argparse.Namespace) -> TextIO | Path | None:
 
 def _run_existing(arguments: argparse.Namespace) -> int:
     """SAs of somebody else: another measurement, the same load options."""
-    for name, given in (("--lab", arguments.lab), ("--peer", arguments.peer), ("--driver", arguments.driver)):
-        if given:
-            raise UnusableError(f"--existing and {name} exclude each other")
     from dataclasses import replace
 
     from gateway import environment, result

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.errors import MeasurementError
+from gateway.errors import MeasurementError, install_hint
 from gateway.metrics.ledger import TunnelName
 
 SOCKETS = ("/run/charon.vici", "/var/run/charon.vici")
@@ -32,7 +32,7 @@ class ViciNames:
         try:
             import vici
         except ImportError:
-            raise MeasurementError("Python's vici is missing (pip install 'gwbench[serve]')") from None
+            raise MeasurementError(f"Python's vici is missing ({install_hint('vici')})") from None
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.settimeout(TIMEOUT_S)
         try:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gateway.errors import UnusableError
+from gateway.errors import UnusableError, install_hint
 
 _CLIENT_AUTH = {
     "NoClientCert": ssl.CERT_NONE,
@@ -112,7 +112,7 @@ def load(path: Path) -> WebConfig:
         import yaml
     except ImportError as error:
         raise UnusableError(
-            f"--web.config.file needs Python's {error.name}", "pip install 'gwbench[serve]'", "no-library"
+            f"--web.config.file needs Python's {error.name}", install_hint("pyyaml bcrypt"), "no-library"
         ) from None
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}

@@ -6,7 +6,7 @@ import io
 import re
 from typing import Any
 
-from gateway.errors import UnusableError
+from gateway.errors import UnusableError, install_hint
 from gateway.report.model import Plot, number
 
 _INK = "#010203"
@@ -24,7 +24,7 @@ def svg(plot: Plot, prefix: str) -> str:
         matplotlib.use("svg")
         from matplotlib import pyplot
     except ImportError:
-        raise UnusableError("plots need matplotlib", "pip install 'gwbench[report]'") from None
+        raise UnusableError("plots need matplotlib", install_hint("matplotlib")) from None
     style: Any = {
         "svg.fonttype": "none",
         "svg.hashsalt": "gwbench",

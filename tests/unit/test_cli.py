@@ -142,6 +142,45 @@ def test_a_bad_argument_is_one_line(capsys: pytest.CaptureFixture[str], words: l
     assert said in line and line.count("\n") == 1 and "_" not in line and "usage" not in line
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--dry-run"], "--dry-run is of a measurement with a router (add --peer root@ROUTER)"),
+        (["--lab", "--yes"], "--yes is of"),
+        (["--keep"], "--keep is of"),
+        (["--remote-dir", "/root"], "--remote-dir is of"),
+        (["--gwnode", "gwnode"], "--gwnode is of"),
+        (["--inner", "198.18.0.0/24"], "--inner is of"),
+        (["--outer-mtu", "1400"], "--outer-mtu is of"),
+        (["--saturate"], "--saturate is for SAs of somebody else (add --existing SERVER)"),
+        (["--system-wide"], "--system-wide is of the kernel's drivers (add --dataplane kernel"),
+        (["--existing", "127.0.0.1", "--suite", "aes128gcm16"], "--existing and --suite exclude each other"),
+        (["--existing", "127.0.0.1", "--impl", "generic"], "--existing and --impl exclude each other"),
+        (["--existing", "127.0.0.1", "--node", "gwnode"], "--existing and --node exclude each other"),
+        (["--existing", "127.0.0.1", "--topology", "client"], "--existing and --topology exclude each other"),
+        (["--rfc6349", "-b", "1M"], "without --bitrate"),
+    ],
+)
+def test_a_flag_that_would_be_passed_over_is_refused(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert cli.main(["iperf", "--no-save", *words]) == 2
+    line = capsys.readouterr().err
+    assert said in line and line.count("\n") == 1
+
+
+def test_a_library_that_is_missing_is_installed_for_this_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """gwbench is on no index: pip install 'gwbench[ndr]' would not find it."""
+    from gateway import search
+    from gateway.report import plots
+
+    for library, make in (("MLRsearch", search._Library), ("matplotlib", lambda: plots.svg(lambda *_: None, "x"))):
+        monkeypatch.setitem(sys.modules, library, None)
+        with pytest.raises(errors.UnusableError) as caught:
+            make()
+        assert caught.value.hint == f"{sys.executable} -m pip install {library}"
+
+
 def test_a_full_disk_behind_stdout_is_one_line() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
