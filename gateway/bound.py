@@ -74,8 +74,8 @@ class Evidence:
     """Share of all cores' time, 0..1."""
     softirq: float
     cores: int
-    paced: bool = False
-    """The load had a rate of its own (``-b``, or UDP)."""
+    offered_mbit_per_s: float | None = None
+    """The load's own rate (``-b``, or UDP's default); None where it goes as fast as it can."""
     integrity_share: float | None = None
     """Part of the crypto time that goes to the hash, 0..1; measured apart from the run, None when it was not."""
     others: float = 0.0
@@ -98,9 +98,11 @@ def find(evidence: Evidence) -> Bound:
     """What limits this candidate."""
     if not evidence.gateways:
         return Bound("unknown", "cannot tell what binds it", "no gateway was observed")
-    if evidence.share_of_plain is not None and evidence.share_of_plain >= LINE_SHARE:
-        if evidence.paced:
-            return Bound("load", "bound by the load that was offered", "raise it with -b")
+    offered = evidence.offered_mbit_per_s
+    if offered is not None and evidence.mbit_per_s >= LINE_SHARE * offered:
+        return Bound("load", "bound by the load that was offered", "raise it with -b")
+    # A paced load that the plain line did not carry either says nothing of the line: the sender may have been too slow.
+    if offered is None and evidence.share_of_plain is not None and evidence.share_of_plain >= LINE_SHARE:
         return Bound(
             "line",
             "bound by the line, not by IPsec",

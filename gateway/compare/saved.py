@@ -18,6 +18,8 @@ def find(word: str, directory: Path, *, before: Path | None = None) -> Path:
     if (path := Path(word)).is_file():
         return path
     name, _, date = word.partition("@")
+    if not name and not date:
+        raise UnusableError("a result's name is empty", "a file, or a saved result: iperf, iperf@2026-11-30")
     digits = re.sub(r"[-:]", "", date)
     found = []
     for path in sorted(directory.glob("*.json")) if directory.is_dir() else []:

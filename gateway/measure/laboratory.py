@@ -11,6 +11,7 @@ from gateway import bound, environment, result, waterfall
 from gateway.cleanup import CleanupStack
 from gateway.lab import userns
 from gateway.lab.topology import OUTER_MTU, Laboratory
+from gateway.load.rate import offered_mbit_per_s
 from gateway.measure import endtoend, kernel_verdict, rfc6349
 from gateway.measure.endtoend import Options
 from gateway.measure.machines import LabMachines
@@ -160,7 +161,7 @@ def evidence(
         idle=sum(s.busy.idle_s for s in samples) / busy_wall,
         softirq=sum(s.busy.softirq_s for s in samples) / busy_wall,
         cores=max(1, round(busy_wall / wall_s)),
-        paced=samples[0].load.protocol == "UDP" or "-b" in samples[0].command,
+        offered_mbit_per_s=offered_mbit_per_s(samples[0].command),
         others=sum((s.noise.foreign_cores + s.noise.steal_cores) * s.wall_s for s in samples) / wall_s,
         integrity_share=integrity_share(suite, samples[0].implementation, samples[0].inner_mtu) if split else None,
         alternatives={c.suite: _median_rate(t) for c, t in others if c.role == case.role},

@@ -8,6 +8,7 @@ import pytest
 
 from dataplane import suites
 from gateway.bound import Evidence, Gateway, find, verdict
+from gateway.load.rate import offered_mbit_per_s
 from gateway.measure.laboratory import _busiest_thread
 from gateway.node.base import LoopCounters, NodeCounters
 
@@ -66,8 +67,32 @@ def test_the_line() -> None:
 
 
 def test_a_paced_load_that_passes_says_nothing_of_the_line() -> None:
-    assert find(evidence(share_of_plain=0.99, paced=True)).kind == "load"
-    assert find(evidence(share_of_plain=0.5, paced=True)).kind == "crypto"
+    assert find(evidence(share_of_plain=0.99, offered_mbit_per_s=3000)).kind == "load"
+    assert find(evidence(share_of_plain=0.5, offered_mbit_per_s=5000)).kind == "crypto"
+
+
+def test_a_load_that_was_not_carried_is_not_the_bound() -> None:
+    """Plain forwarding did not carry it either: 168 of 300 Mbit/s is no verdict of the load, nor of the line."""
+    slow = evidence(share_of_plain=0.91, mbit_per_s=168, offered_mbit_per_s=300)
+    assert find(slow).kind == "crypto"
+    assert find(replace(slow, others=1.7)).kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("words", "mbit_per_s"),
+    [
+        ("", None),
+        ("-b 0", None),
+        ("-b 300M", 300),
+        ("-b 1.5g -P 4", 6000),
+        ("-b 10M/5 --bidir", 20),
+        ("-u", 1),
+        ("-u -P 3", 3),
+        ("-u -b 250K", 0.25),
+    ],
+)
+def test_the_rate_that_iperf3_was_told(words: str, mbit_per_s: float | None) -> None:
+    assert offered_mbit_per_s(["iperf3", "-c", "192.0.2.1", *words.split()]) == mbit_per_s
 
 
 def test_a_full_machine_with_threads_that_wait_for_it() -> None:

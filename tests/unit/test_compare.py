@@ -283,6 +283,8 @@ def test_saved_results_by_date(tmp_path: Path) -> None:
     assert saved.find("ndr@2026-11-02", tmp_path).name == "20261102T000000Z-ndr.json"
     with pytest.raises(UnusableError, match="ndr@2025"):
         saved.find("ndr@2025", tmp_path)
+    with pytest.raises(UnusableError, match="a result's name is empty"):
+        saved.find("", tmp_path)
 
 
 def test_rows_that_only_one_has_are_named() -> None:
