@@ -201,6 +201,7 @@ GW_INLINE GW_TARGET_VAES256 void begin(packet *p, const gw_op *op, size_t len)
 	p->counter = _mm256_broadcastsi128_si256(j0);
 	p->lengths = _mm_set_epi64x((long long)(8 * (uint64_t)op->aad_len), (long long)(8 * (uint64_t)len));
 	p->acc = _mm256_setzero_si256();
+	p->mask = _mm_setzero_si128(); /* until the first register; compilers cannot see that there is one */
 
 	if (__builtin_expect(op->aad_len == 8, 1)) { /* SPI and sequence number */
 		aad = gw_reverse128(_mm_loadl_epi64((const __m128i *)(const void *)op->aad));
@@ -320,6 +321,7 @@ GW_INLINE GW_TARGET_VAES256 sums tail_part(packet *p, sums s, size_t at, uint32_
 		s = add_product(s, hashed, gw_load256(power + 32 * i));
 	}
 	p->acc = _mm256_setzero_si256();
+	p->mask = _mm_setzero_si128(); /* until the first register; compilers cannot see that there is one */
 	return s;
 }
 
