@@ -453,6 +453,9 @@ int gw_bench_esp(int suite, const char *impl, int dir, size_t inner_len, size_t 
 int gw_bench_esp_runs(int suite, const char *impl, int dir, size_t inner_len, size_t batch, size_t n_sas, size_t run,
 					  uint64_t min_ns, gw_bench_sample *out, gw_err *err);
 
+/* Makes n SAs (fresh keys, drawn before), which is what is timed, and frees them. */
+int gw_bench_sa_setup(int suite, const char *impl, size_t n, gw_bench_sample *out, gw_err *err);
+
 /* Kernel drivers (tag "af_alg") with `depth` requests under way, for at least min_ns. latency_ns has room for
  * *latencies and gets as many of the first requests' times; cpu_ns: this thread's. Not in gwnode. */
 int gw_bench_af_alg(const gw_impl *impl, int dir, size_t key_len, size_t bytes, size_t depth, uint64_t min_ns,

@@ -26,6 +26,7 @@ from dataplane.bench import (
     bench_engine,
     bench_esp,
     bench_impl,
+    bench_sa_setup,
 )
 from dataplane.impls import (
     Impl,
@@ -89,6 +90,7 @@ __all__ = [
     "bench_engine",
     "bench_esp",
     "bench_impl",
+    "bench_sa_setup",
     "checksum",
     "coalesce",
     "cpu_features",

@@ -52,6 +52,15 @@ def bench_esp(
     return _sample(out)
 
 
+def bench_sa_setup(suite: str, implementation: str, sas: int) -> BenchSample:
+    """Makes so many SAs with keys of their own; ``ops`` of ``ns`` together."""
+    init()
+    err, out = new_err(), ffi.new("gw_bench_sample *")
+    result = lib.gw_bench_sa_setup(find_suite(suite).index, implementation.encode(), sas, out, err)
+    check(int(result), err, f"cannot make SAs of {suite}")
+    return _sample(out)
+
+
 @dataclass(frozen=True, slots=True)
 class DepthSample:
     """Requests of a kernel driver with several under way."""

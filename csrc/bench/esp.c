@@ -206,3 +206,32 @@ int gw_bench_esp(int suite, const char *impl, int dir, size_t inner_len, size_t 
 {
 	return gw_bench_esp_runs(suite, impl, dir, inner_len, batch, n_sas, 1, min_ns, out, err);
 }
+
+int gw_bench_sa_setup(int suite, const char *impl, size_t n, gw_bench_sample *out, gw_err *err)
+{
+	uint8_t *keys = NULL;
+	gw_sa **made = NULL;
+	size_t done = 0;
+
+	err->text[0] = 0;
+	memset(out, 0, sizeof(*out));
+	if (n == 0 || n > MAX_SAS) {
+		snprintf(err->text, sizeof(err->text), "bench: 1 to %u SAs", MAX_SAS);
+		return -EINVAL;
+	}
+	keys = gw_alloc(n * 100);
+	made = calloc(n, sizeof(gw_sa *));
+	if (keys && made && gw_random(keys, n * 100) == 0) {
+		const uint64_t begun_ns = gw_now_ns();
+		for (; done < n; done++) {
+			made[done] = make_sa(suite, impl, GW_DIR_IN, FIRST_SPI + (uint32_t)done, keys + done * 100, err);
+			if (!made[done]) break;
+		}
+		out->ns = (double)(gw_now_ns() - begun_ns);
+		out->ops = done;
+	}
+	for (size_t i = 0; i < done; i++) gw_sa_free(made[i]);
+	free(made);
+	gw_free_wipe(keys, n * 100);
+	return done == n ? 0 : -ENOMEM;
+}

@@ -59,6 +59,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instead: what N SAs cost, in random order and in runs of 8, against one",
     )
     parser.add_argument(
+        "--sa-curve",
+        nargs="?",
+        const="1,10,100,1000,10000",
+        metavar="N,N",
+        help="instead: packets a second with so many SAs, and how fast these are set up (default: 1 to 10000)",
+    )
+    parser.add_argument(
         "--lab",
         action="store_true",
         help="with --sas: end to end as well, a gateway in namespaces that opens under N SAs",
@@ -115,8 +122,44 @@ def _many_sas(arguments: argparse.Namespace) -> int:
     return EXIT_FAILED if any(row.reasons for row in through) else EXIT_OK
 
 
+def _sa_curve(arguments: argparse.Namespace) -> int:
+    from gateway.environment import record
+    from gateway.measure import sa_curve
+    from gateway.measure.faults import end_progress, progress
+    from gateway.output.console import human
+    from gateway.output.document import check_writable, write
+    from gateway.result import recorded_command
+    from gateway.selection import select
+    from gateway.suites import parse_suites
+
+    if arguments.cost or arguments.frames or arguments.batch or arguments.sas or arguments.lab:
+        raise UnusableError("--sa-curve takes neither --sas, --lab, --cost, --frames nor --batch with it")
+    try:
+        counts = _numbers(1, 100_000)(arguments.sa_curve)
+    except argparse.ArgumentTypeError as error:
+        raise UnusableError(f"--sa-curve {error}", "--sa-curve 1,100,10000") from None
+    check_writable(arguments.json)
+    suites = [s.name for s in parse_suites(arguments.suite, legacy=arguments.legacy)]
+    select()
+    before = record()
+    try:
+        rows = sa_curve.measure(suites, counts, 15 if arguments.full else 5, progress())
+    finally:
+        end_progress()
+    console = human(arguments.json == "-")
+    for line in sa_curve.render(rows):
+        console.print(line)
+    if arguments.json is not None:
+        found = [row.as_dict() for row in rows]
+        head = {"schema": "gwbench-sas/1", "command": recorded_command(sys.argv), "environment": record(before)}
+        write(arguments.json, {**head, "curve": found})
+    return EXIT_OK
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Measures, fits, prints."""
+    if arguments.sa_curve is not None:
+        return _sa_curve(arguments)
     if arguments.sas:
         return _many_sas(arguments)
     if arguments.lab:

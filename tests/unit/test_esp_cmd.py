@@ -158,3 +158,26 @@ def test_a_few_sas_for_real() -> None:
 def test_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["esp", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_curve_over_the_number_of_sas(tmp_path: Path) -> None:
+    report = tmp_path / "curve.json"
+    assert cli.main(["esp", "--sa-curve", "1,30", "--suite", "aes128gcm16", "--json", str(report)]) == 0
+    document = json.loads(report.read_text())
+    assert [(row["suite"], row["sas"]) for row in document["curve"]] == [("aes128gcm16", 1), ("aes128gcm16", 30)]
+    for row in document["curve"]:
+        for what in ("seal_ns", "open_ns", "setup_per_s"):
+            assert len(row[what]["samples"]) == 5 and min(row[what]["samples"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--sa-curve", "0"], "numbers from 1 to 100000"),
+        (["--sa-curve", "x"], "no list of numbers"),
+        (["--sa-curve", "--sas", "5"], "--sa-curve takes neither"),
+    ],
+)
+def test_what_the_curve_refuses(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["esp", *arguments]) == 2
+    assert says in capsys.readouterr().err
