@@ -321,7 +321,6 @@ GW_INLINE GW_TARGET_VAES256 sums tail_part(packet *p, sums s, size_t at, uint32_
 		s = add_product(s, hashed, gw_load256(power + 32 * i));
 	}
 	p->acc = _mm256_setzero_si256();
-	p->mask = _mm_setzero_si128(); /* until the first register; compilers cannot see that there is one */
 	return s;
 }
 
