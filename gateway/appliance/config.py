@@ -191,6 +191,7 @@ def _children(word: str, table: Any) -> list[Child]:
     for key in ("peer", "local", "remote"):
         if key not in content:
             raise UnusableError(f"[{where}] lacks {key}")
+    _check_suite(where, content["suite"])
     sides = {}
     for key in ("local", "remote"):
         prefixes = content.pop(key)
@@ -206,6 +207,19 @@ def _children(word: str, table: Any) -> list[Child]:
         )
         for n, (a, b) in enumerate(pairs, 1)
     ]
+
+
+def _check_suite(where: str, name: Any) -> None:
+    """One that exists, encrypts, and is not legacy: this is no laboratory."""
+    from gateway.suites import parse_suites
+
+    try:
+        parsed = parse_suites(str(name), lab=False)
+    except UnusableError as error:
+        hint = "choose another" if error.code in ("legacy", "bench-only") else error.hint
+        raise UnusableError(f"[{where}]: {error.message}", hint, error.code) from None
+    if [suite.name for suite in parsed] != [name]:
+        raise UnusableError(f"[{where}]: suite is one name, not {name!r}")
 
 
 def _table(where: str, content: Any) -> dict[str, Any]:

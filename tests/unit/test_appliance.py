@@ -448,3 +448,21 @@ def test_wrong_uci_is_one_line(change: tuple[str, str], says: str, tmp_path: Pat
     with pytest.raises(UnusableError, match=says) as error:
         configuration.load(path)
     assert str(path) in error.value.message and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("suite", "says"),
+    [
+        ("aes128gcm17", r"\[tunnel\.\w+\]: no suite is called 'aes128gcm17' \(there are: aes128gcm16"),
+        ("null", "does not encrypt"),
+        ("aes256-none", "does not encrypt"),
+        ("aes128-sha1", "is legacy"),
+        ("", "no suite is named"),
+        ("aes128gcm16,aes256gcm16", "suite is one name"),
+    ],
+)
+def test_a_tunnel_takes_suites_that_exist_and_encrypt(suite: str, says: str) -> None:
+    """`up --check` said nothing of null, and ended with a traceback for a name that no suite has."""
+    assert TOML.count('suite = "aes256-sha256"') >= 1
+    with pytest.raises(UnusableError, match=says):
+        parse(TOML.replace('suite = "aes256-sha256"', f'suite = "{suite}"'))
