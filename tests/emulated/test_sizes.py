@@ -9,7 +9,7 @@ import pytest
 import sizes
 
 # SPE's assembly is 40 KB of these; the limits stay. (ppc has e500v2's sources: the two never differed by 1 KB.)
-MISSED = {"e500v2": 271, "ppc": 272}
+MISSED = {"e500v2": 276, "ppc": 277}
 
 
 def limited(target: str) -> object:

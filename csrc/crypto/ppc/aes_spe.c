@@ -109,7 +109,7 @@ static __attribute__((noinline)) void cbc_encrypt_batch(gw_op *ops, size_t n)
 		const gw_spe_aes_key *k = (const gw_spe_aes_key *)ops->key;
 		const uint8_t *iv = ops->iv;
 		uint8_t *out = ops->out;
-		if (ops->flags & GW_OP_IV_NONCE) gw_spe_aes_block(k, ops->iv, ops->iv);
+		if (ops->flags & GW_OP_IV_NONCE) gw_spe_aes_ecb_enc(k->enc, ops->iv, ops->iv, 1, gw_spe_aes_te, k->rounds);
 		for (const gw_span *s = ops->in, *last = s + ops->n_in; s < last; s++) {
 			const size_t blocks = s->len / 16;
 			if (blocks == 0) continue;
@@ -202,7 +202,7 @@ void gw_spe_ctr_bytes(const gw_spe_aes_key *k, uint8_t counter[16], bool wrap32,
 	}
 	if (len == 0) return;
 	/* One block, whole or not, is not worth the constants. */
-	gw_spe_aes_block(k, counter, stream);
+	gw_spe_aes_ecb_enc(k->enc, counter, stream, 1, gw_spe_aes_te, k->rounds);
 	if (len == 16)
 		gw_xor16(out, in, stream);
 	else
@@ -245,7 +245,7 @@ static __attribute__((noinline)) void xts(const gw_op *op, xts_fn run, const uin
 		whole--;
 		gw_op_gather(op, 16 * whole, last, 16 + tail); /* before an in-place run could change it */
 	}
-	gw_spe_aes_block(&k->tweak, op->iv, tweak);
+	gw_spe_aes_ecb_enc(k->tweak.enc, op->iv, tweak, 1, gw_spe_aes_te, rounds);
 	for (uint32_t s = 0; s < op->n_in; s++) {
 		const size_t there = op->in[s].len / 16, n = there < whole ? there : whole;
 		if (n > 0) run(rk, op->in[s].data, out, n, table, rounds, tweak);

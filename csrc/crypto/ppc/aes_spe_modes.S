@@ -42,9 +42,10 @@
 .endm
 
 /* What a gateway has no use for is apart, so that it is linked without. */
-	.section .text.ecb, "ax", @progbits
 	CORE core_enc, E
+	.section .text.ecb_dec, "ax", @progbits
 	CORE core_dec, D
+	.text
 
 .macro ECB name, dir, core
 	FUNC \name
@@ -63,6 +64,7 @@
 .endm
 
 	ECB gw_spe_aes_ecb_enc, E, core_enc
+	.section .text.ecb_dec, "ax", @progbits
 	ECB gw_spe_aes_ecb_dec, D, core_dec
 	.text
 

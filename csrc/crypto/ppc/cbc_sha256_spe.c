@@ -175,7 +175,7 @@ static void begin_cipher(pump *p, gw_op *op)
 		begin_decrypt(p);
 		return;
 	}
-	if (op->flags & GW_OP_IV_NONCE) gw_spe_aes_block(k, op->iv, op->iv);
+	if (op->flags & GW_OP_IV_NONCE) gw_spe_aes_ecb_enc(k->enc, op->iv, op->iv, 1, gw_spe_aes_te, k->rounds);
 	memcpy(p->m.chain, op->iv, 16);
 	p->m.out = op->out;
 	begin_span(p);

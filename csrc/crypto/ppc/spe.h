@@ -33,12 +33,6 @@ void gw_spe_aes_cbc_enc(const uint32_t *rk, const uint8_t *in, uint8_t *out, siz
 						uint32_t rounds, const uint8_t *iv, uint8_t *chain);
 void gw_spe_aes_cbc_dec(const uint32_t *rk, const uint8_t *in, uint8_t *out, size_t blocks, const void *td,
 						uint32_t rounds, const uint8_t *iv);
-/* One block, ECB: by CBC's code, which a gateway carries anyway, at the same count. */
-static inline void gw_spe_aes_block(const gw_spe_aes_key *k, const uint8_t *in, uint8_t *out)
-{
-	static const uint8_t zeros[16];
-	gw_spe_aes_cbc_enc(k->enc, in, out, 1, gw_spe_aes_te, k->rounds, zeros, NULL);
-}
 /* tweak: 16 bytes, already encrypted; replaced by the one after the last block. */
 void gw_spe_aes_xts_enc(const uint32_t *rk, const uint8_t *in, uint8_t *out, size_t blocks, const void *te,
 						uint32_t rounds, uint8_t *tweak);
