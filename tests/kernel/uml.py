@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MEMORY_BYTES = 1 << 30
 HIDDEN = "AVX512F,AVX512BW,AVX512VL,AVX512CD,AVX512DQ"
 """User Mode Linux does not keep AVX-512 registers when it changes from process to process: libc must not use them."""
+HIDDEN_FROM_OPENSSL = ":~0xd0230000"
+"""The same for libcrypto, which looks for itself: those bits of CPUID's leaf 7, EBX (OPENSSL_ia32cap(3))."""
 # The root is this system's, read-only. The kernel's own modprobe looks in /lib/modules, which is not this kernel's.
 INIT = """#!/bin/sh
 export TMPDIR=/run PATH={bin}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -65,7 +67,7 @@ def command(build: Path, results: Path, module: str, *arguments: str) -> list[st
     tunables = f"glibc.cpu.hwcaps={','.join('-' + name for name in HIDDEN.split(','))}"
     disabled = ",".join(filter(None, ["avx512", os.environ.get("GWBENCH_CPU_DISABLE", "")]))
     inside = ["env", f"PYTHONPATH={ROOT}", "PYTHONDONTWRITEBYTECODE=1", f"GLIBC_TUNABLES={tunables}"]
-    inside += [f"GWBENCH_CPU_DISABLE={disabled}"]
+    inside += [f"GWBENCH_CPU_DISABLE={disabled}", f"OPENSSL_ia32cap={HIDDEN_FROM_OPENSSL}"]
     inside += [f"{k}={v}" for k, v in os.environ.items() if k.startswith("GWBENCH_KERNEL_")]
     inside += [sys.executable, "-m", module, str(results), *arguments]
     bin_, init = build / "uml-bin", build / "uml-init"
