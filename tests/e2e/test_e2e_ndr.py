@@ -125,5 +125,5 @@ def test_replay_windows_against_reordering(start: Callable[..., Run], tmp_path: 
     ]  # fmt: skip
     assert all(row["valid"] and row["dropped"] == row["expected"] for row in rows)
     assert [row["dropped"] > 0 for row in rows] == [False, True, False, False]
-    assert rows[1]["dropped"] == rows[1]["held"]
+    assert 470 < rows[1]["dropped"] <= rows[1]["held"] == 480  # the last ones are followed by too few
     assert "All 4 cells" in finished.stdout
