@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Transport mode (RFC 4303 3.1.1) at an endpoint: the TUN carries whole packets between the SA's two addresses, ESP what
- * stands behind their IP header. The outer socket makes the one IP header of the wire; what it cannot say again - IPv4
- * options, hop-by-hop and routing headers, a fragment - is refused. Addresses are the SA's: NAT is not undone.
+ * Transport mode (RFC 4303 3.1.1) at an endpoint: the TUN carries whole packets between the SA's two addresses, ESP
+ * what stands behind their IP header. The outer socket makes the one IP header of the wire; what it cannot say again -
+ * IPv4 options, hop-by-hop and routing headers, a fragment - is refused. Addresses are the SA's: NAT is not undone.
  */
 #include "loop_state.h"
 #include "packet.h"
