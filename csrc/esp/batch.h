@@ -76,6 +76,7 @@ static inline void gw_batch_prefetch_first(const gw_pkt *pkts, size_t n)
 {
 	const gw_sa *last = NULL;
 
+	if (n < 2) return; /* there is nothing to do while the memory answers */
 	for (size_t i = 0; i < n && i < GW_PREFETCH_AHEAD; i++) {
 		if (pkts[i].sa && pkts[i].sa != last) gw_sa_prefetch(pkts[i].sa);
 		last = pkts[i].sa;
