@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,22 +255,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int start_thread(gw_gen *g)
-{
-	pthread_attr_t attr;
-	sigset_t all, former;
-	int rc;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, GW_LOAD_STACK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &former);
-	rc = -pthread_create(&g->thread, &attr, run, g);
-	pthread_sigmask(SIG_SETMASK, &former, NULL);
-	pthread_attr_destroy(&attr);
-	return rc;
-}
-
 static const char *wrong(const gw_gen_config *c)
 {
 	if (c->n_sizes == 0 || c->n_sizes > GW_GEN_SIZES) return "1 to 64 packet sizes";
@@ -336,7 +319,7 @@ gw_gen *gw_gen_start(const gw_gen_config *config, gw_err *err)
 	g->config = *config;
 	g->random = 88172645463325252u;
 	rc = make_buffers(g);
-	if (rc == 0) rc = start_thread(g);
+	if (rc == 0) rc = gw_load_thread(&g->thread, run, g);
 	if (rc != 0) {
 		snprintf(err->text, sizeof(err->text), "generator: %s", strerror(-rc));
 		release_memory(g);

@@ -5,6 +5,8 @@
 #ifndef GW_BENCH_LOAD_H
 #define GW_BENCH_LOAD_H
 
+#include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -33,6 +35,23 @@ static inline void gw_load_put(uint8_t *p, uint16_t trial, uint32_t number, uint
 	gw_store_be16(p + 2, trial);
 	gw_store_be32(p + 4, number);
 	gw_store_be64(p + 8, now_ns);
+}
+
+/* No signal interrupts it, and musl's default stack would be too small. 0 or -errno. */
+static inline int gw_load_thread(pthread_t *thread, void *(*run)(void *), void *of)
+{
+	pthread_attr_t attr;
+	sigset_t all, former;
+	int rc;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, GW_LOAD_STACK);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &former);
+	rc = -pthread_create(thread, &attr, run, of);
+	pthread_sigmask(SIG_SETMASK, &former, NULL);
+	pthread_attr_destroy(&attr);
+	return rc;
 }
 
 #endif

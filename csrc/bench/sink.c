@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,22 +190,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int start_thread(gw_sink *s)
-{
-	pthread_attr_t attr;
-	sigset_t all, former;
-	int rc;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, GW_LOAD_STACK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &former);
-	rc = -pthread_create(&s->thread, &attr, run, s);
-	pthread_sigmask(SIG_SETMASK, &former, NULL);
-	pthread_attr_destroy(&attr);
-	return rc;
-}
-
 static void release_memory(gw_sink *s)
 {
 	gw_free_wipe(s->memory, (size_t)MESSAGES * BYTES);
@@ -240,7 +223,7 @@ gw_sink *gw_sink_start(const gw_sink_config *config, gw_err *err)
 	(void)setsockopt(config->fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on);
 	if (rc == 0 && setsockopt(config->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) < 0) rc = -errno;
 	s->drops_before = socket_drops(config->fd);
-	if (rc == 0) rc = start_thread(s);
+	if (rc == 0) rc = gw_load_thread(&s->thread, run, s);
 	if (rc != 0) {
 		snprintf(err->text, sizeof(err->text), "sink: %s", strerror(-rc));
 		release_memory(s);
