@@ -46,6 +46,8 @@ test)
 	[ -e /usr/lib/ipsec/plugins/libstrongswan-openssl.so ] || lacks libstrongswan-standard-plugins
 	has busybox || lacks busybox-static
 	has shellcheck || lacks shellcheck
+	# libFuzzer comes with the compiler's own run-time library.
+	has clang || has clang-14 || lacks clang-14 libclang-rt-14-dev
 	# Routers for tests: ssh servers of two kinds, and their firewall.
 	has sshd || [ -x /usr/sbin/sshd ] || lacks openssh-server
 	has ssh || lacks openssh-client
